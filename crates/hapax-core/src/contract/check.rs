@@ -1,0 +1,151 @@
+//! Is the contract safe as a whole? Each problem is one that would let an event be lost or accepted twice.
+//!
+//! The list of problems is complete and part of the specification; anything else that looks odd is a warning.
+
+use super::{Contract, Mode, Source};
+use crate::duration::Bound;
+use crate::pointer::Pointer;
+use crate::source::{Node, Place, Problem};
+
+/// Where the author wrote what, beside what it means.
+pub(super) struct WrittenAt {
+    seq: Option<Place>,
+    nonce: Option<Place>,
+}
+
+impl WrittenAt {
+    pub(super) fn of(written: &Node) -> Self {
+        let in_envelope = |key| written.get("envelope").and_then(|envelope| envelope.get(key)).map(|node| node.at);
+        let nonce = written.get("nonce").map(|node| node.at).or_else(|| in_envelope("nonce"));
+        Self { seq: in_envelope("seq"), nonce }
+    }
+}
+
+/// Adds every problem and every warning.
+pub(super) fn check(
+    contract: &Contract,
+    written: &WrittenAt,
+    problems: &mut Vec<Problem>,
+    warnings: &mut Vec<Problem>,
+) {
+    horizon(contract, problems);
+    nonces(contract, written, problems, warnings);
+    if let (Bound::Within(late), Bound::Within(past)) = (contract.time.late, contract.time.past)
+        && late > past
+    {
+        let why = format!("{late} is above time.past = {past}, so nothing could ever be marked late");
+        problems.push(problem("time.late", why));
+    }
+    if contract.sequence.source == Source::Server
+        && let Some(at) = written.seq
+    {
+        let why = "the server assigns the numbers (sequence.source = \"server\"), so none is read from the document";
+        problems.push(Problem { at, ..problem("envelope.seq", why) });
+    }
+    amounts(contract, problems);
+    oddities(contract, warnings);
+}
+
+fn problem(key: &str, why: impl Into<String>) -> Problem {
+    Problem { key: key.to_owned(), why: why.into(), at: Place::default() }
+}
+
+/// How far apart the times of two copies of one event can be when both are within the bounds.
+fn window(contract: &Contract) -> Option<i128> {
+    match (contract.time.past, contract.time.future) {
+        (Bound::Within(past), Bound::Within(future)) => Some(i128::from(past.nanos()) + i128::from(future.nanos())),
+        (Bound::None, _) | (_, Bound::None) => None,
+    }
+}
+
+fn horizon(contract: &Contract, problems: &mut Vec<Problem>) {
+    let Bound::Within(keep) = contract.identity.keep else { return };
+    let time = &contract.time;
+    if !time.required || time.past == Bound::None {
+        let why = format!(
+            "an id is forgotten after {keep}, so an older event could be accepted twice: \
+             set time.required = true and a finite time.past, or identity.keep = \"forever\""
+        );
+        problems.push(problem("identity.keep", why));
+    } else if window(contract).is_none_or(|window| i128::from(keep.nanos()) < window) {
+        let why = format!(
+            "{keep} is shorter than time.past + time.future = {} + {}, so an event could be accepted twice",
+            time.past, time.future
+        );
+        problems.push(problem("identity.keep", why));
+    }
+}
+
+fn nonces(contract: &Contract, written: &WrittenAt, problems: &mut Vec<Problem>, warnings: &mut Vec<Problem>) {
+    let Bound::Within(keep) = contract.nonce.keep else { return };
+    if window(contract).is_some_and(|window| i128::from(keep.nanos()) >= window) {
+        return;
+    }
+    let why = format!(
+        "{keep} is shorter than time.past + time.future = {} + {}, so a replay would pass after it",
+        contract.time.past, contract.time.future
+    );
+    if contract.nonce.required {
+        problems.push(problem("nonce.keep", why));
+    } else if let Some(at) = written.nonce
+        && contract.envelope.nonce.is_some()
+    {
+        warnings.push(Problem { at, ..problem("nonce.keep", why) });
+    }
+}
+
+fn amounts(contract: &Contract, problems: &mut Vec<Problem>) {
+    let payload = &contract.identity.payload;
+    let covers = |list: &[Pointer], field: &Pointer| list.iter().any(|part| part.is_prefix_of(field));
+    for counter in &contract.counters {
+        let key = format!("counters.{}.amount", counter.name);
+        if covers(&payload.exclude, &counter.amount) {
+            let why = format!(
+                "{} is under identity.payload.exclude, so a retry with another amount would pass for the same event",
+                counter.amount
+            );
+            problems.push(problem(&key, why));
+        } else if !payload.include.is_empty() && !covers(&payload.include, &counter.amount) {
+            let why = format!(
+                "{} is not under identity.payload.include, so a retry with another amount would pass for the same event",
+                counter.amount
+            );
+            problems.push(problem(&key, why));
+        }
+    }
+}
+
+/// What is allowed, works as written, and is probably not what its author meant.
+fn oddities(contract: &Contract, warnings: &mut Vec<Problem>) {
+    let mut warn = |key: &str, why: &str| warnings.push(problem(key, why));
+    let (identity, sequence, time) = (&contract.identity, &contract.sequence, &contract.time);
+    if !identity.required && identity.derive.is_empty() {
+        warn("identity", "an event without an id gets one of its own, so its retries cannot be recognised");
+    }
+    if identity.required && contract.envelope.id.is_none() && identity.derive.is_empty() {
+        warn("identity.required", "there is neither envelope.id nor identity.derive, so every event is refused");
+    }
+    if sequence.source == Source::Producer && contract.envelope.seq.is_none() {
+        warn("envelope.seq", "the producer numbers its events, but no field holds the number: every event is refused");
+    }
+    if contract.nonce.required && contract.envelope.nonce.is_none() {
+        warn("envelope.nonce", "a nonce is required, but no field holds it: every event is refused");
+    }
+    if time.required && contract.envelope.time.is_none() {
+        warn("envelope.time", "a time is required, but no field holds it: every event is refused");
+    }
+    if sequence.source != Source::Server && sequence.expected_required_for.is_some() {
+        warn("sequence.expected_required_for", "is only read with sequence.source = \"server\"");
+    }
+    if contract.mode == Mode::Off {
+        warn("mode", "the rules of time, nonce and order are off; lanes begin anew when they are on again");
+    }
+    if contract.batch.stop_on_ordering && !contract.reads_lanes() {
+        warn("batch.stop_on", "no rule of this contract refuses an event for its order");
+    }
+    for counter in &contract.counters {
+        if counter.when.as_ref().is_some_and(|when| when.values.is_empty()) {
+            warn(&format!("counters.{}.when", counter.name), "has no values, so nothing is ever counted");
+        }
+    }
+}

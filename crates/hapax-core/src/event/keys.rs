@@ -1,0 +1,75 @@
+//! What events are looked up by: hashes of length-prefixed parts, each with a domain of its own.
+//!
+//! A key of fixed size costs an index nothing to store and compare, and 256 bits cannot be made to collide. They are
+//! made where the document is read, on any core, and never by the writer.
+
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256.
+pub type Digest = [u8; 32];
+
+/// The SHA-256 of some bytes.
+pub fn digest(bytes: &[u8]) -> Digest {
+    Sha256::digest(bytes).into()
+}
+
+/// An id in its scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Identity(pub Digest);
+
+/// A nonce in its lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NonceKey(pub Digest);
+
+/// Who chose an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IdSource {
+    /// The sender.
+    #[default]
+    Given,
+    /// The contract's `derive`.
+    Derived,
+    /// We, because there was nothing to go by. Nobody can send it again.
+    Assigned,
+}
+
+impl Identity {
+    /// An event's id; `lane` only where ids are unique within a lane.
+    pub fn of(lane: Option<&str>, id: &str) -> Self {
+        match lane {
+            None => Self(hash(b"hapax.id.v1", &[id])),
+            Some(lane) => Self(hash(b"hapax.id.lane.v1", &[lane, id])),
+        }
+    }
+
+    /// The closing of a period; without a key it is for every key.
+    pub fn of_closing(counter: &str, key: Option<&str>, period: &str) -> Self {
+        match key {
+            Some(key) => Self(hash(b"hapax.close.v1", &[counter, period, key])),
+            None => Self(hash(b"hapax.close.v1", &[counter, period])),
+        }
+    }
+
+    /// A manual correction's id: a namespace of its own, which no event can reach.
+    pub fn of_correction(id: &str) -> Self {
+        Self(hash(b"hapax.correction.v1", &[id]))
+    }
+}
+
+impl NonceKey {
+    /// A nonce in its lane.
+    pub fn of(lane: &str, nonce: &str) -> Self {
+        Self(hash(b"hapax.nonce.v1", &[lane, nonce]))
+    }
+}
+
+/// No separator could keep the parts apart: any of them may contain it. Lengths can.
+fn hash(domain: &[u8], parts: &[&str]) -> Digest {
+    let mut hasher = Sha256::new();
+    hasher.update(domain);
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().into()
+}

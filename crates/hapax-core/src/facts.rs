@@ -1,0 +1,226 @@
+//! What a turn knows of a stream: loaded before the first event is judged, moved forward by each that is accepted.
+//!
+//! The judge only reads it. [`Facts::record`] is the only way in, and what it wrote is handed to the store at the end as
+//! [`Changes`]. A batch that must be all or nothing begins with [`Facts::begin`] and can be taken back whole.
+
+mod needs;
+mod record;
+mod undo;
+
+pub use needs::{LaneNeeds, Needs};
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use crate::audit::Attempt;
+use crate::chain::GENESIS;
+use crate::contract::Version;
+use crate::counter::{Adjustment, Counter, CounterKey};
+use crate::entry::{Entry, EntryKind};
+use crate::event::{Digest, Identity, NonceKey};
+use crate::lane::{GapChange, Gaps, Lane};
+use crate::period::PeriodStart;
+use crate::time::Time;
+use undo::Undo;
+
+/// Where a stream's ledger ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The last offset; 0 if there is none.
+    pub offset: u64,
+    /// The last hash.
+    pub hash: Digest,
+    /// When the last entry was received.
+    pub at: Option<Time>,
+    /// How many events there are.
+    pub events: u64,
+    /// How many attempts there were.
+    pub attempts: u64,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { offset: 0, hash: GENESIS, at: None, events: 0, attempts: 0 }
+    }
+}
+
+/// Everything that judging the events of a turn can look at.
+#[derive(Debug)]
+pub struct Facts {
+    /// The stream's name.
+    pub stream: Arc<str>,
+    /// The rules in force.
+    pub version: Version,
+    /// Where the ledger ends.
+    pub head: Head,
+    originals: HashMap<Identity, Arc<Entry>>,
+    lanes: HashMap<Arc<str>, LaneFacts>,
+    nonces: HashMap<NonceKey, Time>,
+    counters: HashMap<CounterKey, CounterFacts>,
+    closed: HashSet<(Arc<str>, PeriodStart)>,
+    counter_names: Vec<Arc<str>>,
+    changes: Changes,
+    undo: Option<Undo>,
+    scratch: Vec<u8>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct LaneFacts {
+    lane: Lane,
+    gaps: Gaps,
+    changed: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct CounterFacts {
+    counter: Counter,
+    changed: bool,
+}
+
+/// What a turn leads to: all of it is written, or nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// New entries, in the order of their offsets.
+    pub entries: Vec<Arc<Entry>>,
+    /// What was not accepted.
+    pub attempts: Vec<Arc<Attempt>>,
+    /// Lanes as they are now.
+    pub lanes: Vec<(Arc<str>, Lane)>,
+    /// What became of gaps, in order.
+    pub gaps: Vec<(Arc<str>, GapChange)>,
+    /// Nonces that were used, and when.
+    pub nonces: Vec<(NonceKey, Time)>,
+    /// Counters as they are now.
+    pub counters: Vec<(CounterKey, Counter)>,
+    /// New adjustments.
+    pub adjustments: Vec<(CounterKey, Adjustment)>,
+    /// Periods that are closed for every key.
+    pub closed: Vec<(Arc<str>, PeriodStart)>,
+    /// Losses that people recorded.
+    pub acknowledgements: Vec<Acknowledgement>,
+}
+
+impl Changes {
+    /// Is there anything to write?
+    pub fn is_any(&self) -> bool {
+        !(self.entries.is_empty()
+            && self.attempts.is_empty()
+            && self.lanes.is_empty()
+            && self.gaps.is_empty()
+            && self.counters.is_empty()
+            && self.closed.is_empty())
+    }
+}
+
+/// A loss that a person recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The lane.
+    pub lane: Arc<str>,
+    /// The first number.
+    pub from: u64,
+    /// The last number.
+    pub to: u64,
+    /// Why.
+    pub reason: Arc<str>,
+    /// When.
+    pub at: Time,
+}
+
+static NEW_LANE: LazyLock<LaneFacts> = LazyLock::new(LaneFacts::default);
+
+impl Facts {
+    /// Facts of a stream of which nothing is loaded yet.
+    pub fn new(stream: Arc<str>, version: Version, head: Head) -> Self {
+        let counter_names = version.contract.counters.iter().map(|rules| Arc::from(rules.name.as_str())).collect();
+        Self {
+            stream,
+            version,
+            head,
+            originals: HashMap::new(),
+            lanes: HashMap::new(),
+            nonces: HashMap::new(),
+            counters: HashMap::new(),
+            closed: HashSet::new(),
+            counter_names,
+            changes: Changes::default(),
+            undo: None,
+            scratch: Vec::with_capacity(512),
+        }
+    }
+
+    /// A store hands in an entry whose id was asked for.
+    pub fn load_original(&mut self, entry: Arc<Entry>) {
+        self.originals.insert(entry.identity, entry);
+    }
+
+    /// A store hands in a lane and the rows that were asked for.
+    pub fn load_lane(&mut self, name: Arc<str>, lane: Lane, gaps: Gaps) {
+        self.lanes.insert(name, LaneFacts { lane, gaps, changed: false });
+    }
+
+    /// A store hands in a nonce that was used.
+    pub fn load_nonce(&mut self, nonce: NonceKey, used_at: Time) {
+        self.nonces.insert(nonce, used_at);
+    }
+
+    /// A store hands in a counter.
+    pub fn load_counter(&mut self, key: CounterKey, counter: Counter) {
+        self.counters.insert(key, CounterFacts { counter, changed: false });
+    }
+
+    /// A store hands in a period that is closed for every key.
+    pub fn load_closed(&mut self, counter: Arc<str>, period: PeriodStart) {
+        self.closed.insert((counter, period));
+    }
+
+    /// What was accepted under an id.
+    pub fn original(&self, identity: &Identity) -> Option<&Arc<Entry>> {
+        self.originals.get(identity)
+    }
+
+    /// Everything loaded that has this id, in whatever lanes.
+    pub fn originals_with_id(&self, id: &str) -> Vec<Arc<Entry>> {
+        let events = self.originals.values().filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
+        events.cloned().collect()
+    }
+
+    /// A lane and its gaps; a lane that nobody knows is a new one.
+    pub fn lane(&self, name: &str) -> (Cow<'_, Lane>, &Gaps) {
+        let facts = self.lanes.get(name).unwrap_or(&NEW_LANE);
+        (Cow::Borrowed(&facts.lane), &facts.gaps)
+    }
+
+    /// When a nonce was last used.
+    pub fn nonce(&self, nonce: &NonceKey) -> Option<Time> {
+        self.nonces.get(nonce).copied()
+    }
+
+    /// A counter as it is.
+    pub fn counter(&self, key: &CounterKey) -> Counter {
+        self.counters.get(key).map(|facts| facts.counter.clone()).unwrap_or_default()
+    }
+
+    /// Is the period closed for every key?
+    pub fn is_closed(&self, key: &CounterKey) -> bool {
+        !self.closed.is_empty() && self.closed.contains(&(Arc::clone(&key.name), key.period))
+    }
+
+    /// The name of a counter of the contract.
+    pub fn counter_name(&self, place: usize) -> Arc<str> {
+        Arc::clone(&self.counter_names[place])
+    }
+
+    /// What the turn led to.
+    pub fn into_changes(mut self) -> (Head, Changes) {
+        let lanes = self.lanes.into_iter().filter(|(_, facts)| facts.changed);
+        self.changes.lanes = lanes.map(|(name, facts)| (name, facts.lane)).collect();
+        let counters = self.counters.into_iter().filter(|(_, facts)| facts.changed);
+        self.changes.counters = counters.map(|(key, facts)| (key, facts.counter)).collect();
+        (self.head, self.changes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

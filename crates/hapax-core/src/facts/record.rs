@@ -1,0 +1,211 @@
+//! Writing a judgement down: the entry and its hash, or the attempt, and the facts that moved.
+
+use std::sync::Arc;
+
+use super::{Acknowledgement, Changes, CounterFacts, Facts};
+use crate::audit::{Attempt, Submitted};
+use crate::chain::entry_hash;
+use crate::counter::{Adjustment, Class, Counter, CounterKey};
+use crate::entry::{Basis, Caller, Entry, EntryKind};
+use crate::event::{Event, IdSource};
+use crate::judge::{Acceptance, Judgement, Known, Likeness, Ruling};
+use crate::lane::Edit;
+use crate::period::PeriodStart;
+use crate::receipt::Receipt;
+use crate::refusal::Refusal;
+use crate::time::Time;
+use crate::words::{Code, States, Verdict};
+
+impl Facts {
+    /// Writes down what became of an event, and answers with its receipt.
+    pub fn record(&mut self, event: &Event, judgement: Judgement, now: Time, caller: &Caller) -> Receipt {
+        let Judgement { ruling, basis } = judgement;
+        match ruling {
+            Ruling::Accepted(acceptance) => Receipt::Accepted(self.enter(event, acceptance, basis, now, caller)),
+            Ruling::Known(known) => self.know(event, known, basis, now, caller),
+            Ruling::Refused(refusal) => self.refuse(event, refusal, basis, now, caller),
+        }
+    }
+
+    fn enter(&mut self, event: &Event, acceptance: Acceptance, basis: Basis, now: Time, caller: &Caller) -> Arc<Entry> {
+        let name = event.lane.clone().unwrap_or_default();
+        self.head.events += 1;
+        self.remember_lane(&name);
+        let facts = match self.lanes.get_mut(&name) {
+            Some(facts) => facts,
+            None => self.lanes.entry(Arc::clone(&name)).or_default(),
+        };
+        let previous_in_lane = facts.lane.last_offset;
+        facts.lane = acceptance.lane;
+        facts.lane.last_offset = self.head.offset + 1;
+        facts.gaps.apply(&acceptance.gaps);
+        facts.changed = true;
+        self.changes.gaps.extend(acceptance.gaps.into_iter().map(|change| (Arc::clone(&name), change)));
+
+        let entry = Entry {
+            offset: 0,
+            hash: [0; 32],
+            kind: EntryKind::Event,
+            at: now,
+            contract: self.version.number,
+            id: event.id.clone().unwrap_or_default(),
+            id_source: event.id_source,
+            identity: event.identity,
+            lane: name,
+            epoch: event.epoch,
+            seq: acceptance.seq,
+            observed_at: event.time.time(),
+            document: Arc::clone(&event.document),
+            digest: event.digest,
+            marks: acceptance.marks,
+            states: acceptance.states,
+            gap: acceptance.gap,
+            abandoned: acceptance.abandoned,
+            refusal: acceptance.refusal,
+            classes: acceptance.counters.iter().map(|folding| (Arc::clone(&folding.key.name), folding.class)).collect(),
+            basis,
+            ordinal: self.head.events,
+            previous_in_lane,
+            attempt: 0,
+            caller: caller.clone(),
+        };
+        let entry = self.append(entry);
+        if acceptance.uses_nonce
+            && let Some(nonce) = event.nonce
+        {
+            self.remember_nonce(nonce);
+            self.nonces.insert(nonce, now);
+            self.changes.nonces.push((nonce, now));
+        }
+        for folding in acceptance.counters {
+            if folding.class != Class::Folded {
+                let adjustment = Adjustment {
+                    id: Arc::clone(&entry.id),
+                    amount: folding.one.amount,
+                    reason: Arc::from(folding.class.name()),
+                    offset: entry.offset,
+                    at: now,
+                };
+                self.changes.adjustments.push((folding.key.clone(), adjustment));
+            }
+            self.set_counter(folding.key, folding.counter);
+        }
+        entry
+    }
+
+    /// Gives an entry its offset, its attempt and its hash. Every entry of whatever kind goes through here.
+    pub(crate) fn append(&mut self, mut entry: Entry) -> Arc<Entry> {
+        self.head.offset += 1;
+        self.head.attempts += 1;
+        entry.offset = self.head.offset;
+        entry.attempt = self.head.attempts;
+        entry.hash = entry_hash(&self.stream, &self.head.hash, &entry, &mut self.scratch);
+        self.head.hash = entry.hash;
+        self.head.at = Some(entry.at);
+        let entry = Arc::new(entry);
+        // Nobody can send an assigned id again, so no later event of the turn has to find it.
+        if entry.id_source != IdSource::Assigned {
+            self.remember_original(entry.identity);
+            self.originals.insert(entry.identity, Arc::clone(&entry));
+        }
+        self.changes.entries.push(Arc::clone(&entry));
+        entry
+    }
+
+    pub(crate) fn set_counter(&mut self, key: CounterKey, counter: Counter) {
+        self.remember_counter(&key);
+        self.counters.insert(key, CounterFacts { counter, changed: true });
+    }
+
+    fn know(&mut self, event: &Event, known: Known, basis: Basis, now: Time, caller: &Caller) -> Receipt {
+        let mut attempt = self.attempt(event, basis, now, caller);
+        attempt.verdict = if known.likeness == Likeness::Conflicting { Verdict::Conflict } else { Verdict::Duplicate };
+        attempt.code = known.code();
+        attempt.states = known.states();
+        attempt.rejected = known.rejected;
+        if known.likeness == Likeness::Same {
+            attempt.document = Submitted::SameAs(known.original.offset);
+        }
+        Receipt::Other { attempt: self.audit(attempt), original: Some(known.original), diff: known.diff }
+    }
+
+    /// Writes down an event that is refused or not evaluated.
+    pub(crate) fn refuse(
+        &mut self,
+        event: &Event,
+        refusal: Box<Refusal>,
+        basis: Basis,
+        now: Time,
+        caller: &Caller,
+    ) -> Receipt {
+        let mut attempt = self.attempt(event, basis, now, caller);
+        attempt.verdict = refusal.verdict();
+        attempt.code = refusal.code;
+        attempt.states = States::NONE.with(refusal.state);
+        attempt.refusal = Some(refusal);
+        Receipt::Other { attempt: self.audit(attempt), original: None, diff: Vec::new() }
+    }
+
+    fn attempt(&self, event: &Event, basis: Basis, now: Time, caller: &Caller) -> Attempt {
+        Attempt {
+            number: 0,
+            at: now,
+            contract: self.version.number,
+            id: event.id.clone(),
+            lane: event.lane.clone(),
+            epoch: event.epoch,
+            seq: event.seq,
+            verdict: Verdict::Rejected,
+            code: Code::SchemaViolation,
+            states: States::NONE,
+            refusal: None,
+            document: Submitted::Document(Arc::clone(&event.document)),
+            basis,
+            rejected: false,
+            caller: caller.clone(),
+        }
+    }
+
+    /// Gives an attempt its number. Also one that was taken back with its batch, and stays on record.
+    pub(crate) fn audit(&mut self, mut attempt: Attempt) -> Arc<Attempt> {
+        self.head.attempts += 1;
+        attempt.number = self.head.attempts;
+        let attempt = Arc::new(attempt);
+        self.changes.attempts.push(Arc::clone(&attempt));
+        attempt
+    }
+
+    /// Adds an adjustment to a counter's list.
+    pub(crate) fn adjust(&mut self, key: CounterKey, adjustment: Adjustment) {
+        self.changes.adjustments.push((key, adjustment));
+    }
+
+    /// Closes a period for every key.
+    pub(crate) fn close_period(&mut self, counter: Arc<str>, period: PeriodStart) {
+        self.closed.insert((Arc::clone(&counter), period));
+        self.changes.closed.push((counter, period));
+    }
+
+    /// Records a loss; answers whether any of the numbers was missing.
+    pub(crate) fn acknowledge(&mut self, loss: &Acknowledgement) -> bool {
+        let max = self.version.contract.sequence.gaps_open_max;
+        let Some(facts) = self.lanes.get_mut(&loss.lane) else { return false };
+        let mut edit = Edit::new(&facts.gaps);
+        let mut lane = facts.lane.clone();
+        if !edit.acknowledge(&mut lane, loss.from, loss.to, max) {
+            return false;
+        }
+        let edited = edit.finish();
+        facts.gaps.apply(&edited.changes);
+        facts.lane = lane;
+        facts.changed = true;
+        self.changes.gaps.extend(edited.changes.into_iter().map(|change| (Arc::clone(&loss.lane), change)));
+        self.changes.acknowledgements.push(loss.clone());
+        true
+    }
+
+    /// What the turn has led to so far.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+}

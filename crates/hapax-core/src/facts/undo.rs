@@ -1,0 +1,122 @@
+//! Taking back what a batch did to the facts: the old value of everything it touched, and how long the lists were.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Changes, CounterFacts, Facts, Head, LaneFacts};
+use crate::counter::CounterKey;
+use crate::event::{Identity, NonceKey};
+use crate::time::Time;
+
+/// The facts as they were, as far as they were touched.
+#[derive(Debug)]
+pub(super) struct Undo {
+    head: Head,
+    lanes: HashMap<Arc<str>, Option<LaneFacts>>,
+    nonces: Vec<(NonceKey, Option<Time>)>,
+    counters: HashMap<CounterKey, Option<CounterFacts>>,
+    originals: Vec<Identity>,
+    lengths: Lengths,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lengths {
+    entries: usize,
+    attempts: usize,
+    gaps: usize,
+    nonces: usize,
+    adjustments: usize,
+}
+
+impl Facts {
+    /// From here on everything can be taken back.
+    pub fn begin(&mut self) {
+        let changes = &self.changes;
+        self.undo = Some(Undo {
+            head: self.head,
+            lanes: HashMap::new(),
+            nonces: Vec::new(),
+            counters: HashMap::new(),
+            originals: Vec::new(),
+            lengths: Lengths {
+                entries: changes.entries.len(),
+                attempts: changes.attempts.len(),
+                gaps: changes.gaps.len(),
+                nonces: changes.nonces.len(),
+                adjustments: changes.adjustments.len(),
+            },
+        });
+    }
+
+    /// What was done since [`Facts::begin`] stands.
+    pub fn keep(&mut self) {
+        self.undo = None;
+    }
+
+    /// What was done since [`Facts::begin`] never happened.
+    pub fn take_back(&mut self) {
+        let Some(undo) = self.undo.take() else { return };
+        self.head = undo.head;
+        for (name, lane) in undo.lanes {
+            _ = match lane {
+                Some(lane) => self.lanes.insert(name, lane),
+                None => self.lanes.remove(&name),
+            };
+        }
+        // In reverse, so that the oldest value of one that was touched twice is the last to be put back.
+        for (nonce, used_at) in undo.nonces.into_iter().rev() {
+            _ = match used_at {
+                Some(used_at) => self.nonces.insert(nonce, used_at),
+                None => self.nonces.remove(&nonce),
+            };
+        }
+        for (key, counter) in undo.counters {
+            _ = match counter {
+                Some(counter) => self.counters.insert(key, counter),
+                None => self.counters.remove(&key),
+            };
+        }
+        for identity in undo.originals {
+            self.originals.remove(&identity);
+        }
+        undo.lengths.restore(&mut self.changes);
+    }
+
+    pub(super) fn remember_lane(&mut self, name: &Arc<str>) {
+        if let Some(undo) = &mut self.undo
+            && !undo.lanes.contains_key(name)
+        {
+            undo.lanes.insert(Arc::clone(name), self.lanes.get(name).cloned());
+        }
+    }
+
+    pub(super) fn remember_nonce(&mut self, nonce: NonceKey) {
+        if let Some(undo) = &mut self.undo {
+            undo.nonces.push((nonce, self.nonces.get(&nonce).copied()));
+        }
+    }
+
+    pub(super) fn remember_counter(&mut self, key: &CounterKey) {
+        if let Some(undo) = &mut self.undo
+            && !undo.counters.contains_key(key)
+        {
+            undo.counters.insert(key.clone(), self.counters.get(key).cloned());
+        }
+    }
+
+    pub(super) fn remember_original(&mut self, identity: Identity) {
+        if let Some(undo) = &mut self.undo {
+            undo.originals.push(identity);
+        }
+    }
+}
+
+impl Lengths {
+    fn restore(self, changes: &mut Changes) {
+        changes.entries.truncate(self.entries);
+        changes.attempts.truncate(self.attempts);
+        changes.gaps.truncate(self.gaps);
+        changes.nonces.truncate(self.nonces);
+        changes.adjustments.truncate(self.adjustments);
+    }
+}

@@ -1,0 +1,13 @@
+//! Where the ledger is kept, and the turn that moves it forward.
+//!
+//! A store loads facts and writes changes; it never compares two events, and it knows no HTTP. The [`turn`] is the same
+//! for every store: load, judge, commit, answer. That is why a verdict never depends on the store.
+//!
+//! Read in this order: [`seam`] (what a store promises), [`turn`] (what happens between two commits), [`memory`] (the
+//! smallest store that keeps the promises, for tests and scenarios).
+
+pub mod seam;
+
+pub mod turn;
+
+pub mod memory;

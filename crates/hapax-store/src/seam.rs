@@ -1,0 +1,259 @@
+//! The seam between the rules and whatever keeps their results.
+//!
+//! Keys stay composite, and every one begins with its tenant: nothing of one tenant can be reached with the key of another.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use hapax_core::claim::{Claim, Handler, HandlerLane, HandlerState, StateChange};
+use hapax_core::contract::Version;
+use hapax_core::counter::{Adjustment, Counter, CounterKey};
+use hapax_core::entry::Entry;
+use hapax_core::event::{Digest, Identity};
+use hapax_core::facts::{Changes, Facts, Head, Needs};
+use hapax_core::lane::{Gap, Gaps, Lane};
+use hapax_core::time::Time;
+use hapax_core::view::AttemptView;
+
+/// A stream of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamKey {
+    /// Whose.
+    pub tenant: Arc<str>,
+    /// Its name.
+    pub stream: Arc<str>,
+}
+
+/// A handler of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HandlerKey {
+    /// Whose.
+    pub tenant: Arc<str>,
+    /// Its name.
+    pub handler: Arc<str>,
+}
+
+/// A request that carries a key of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey {
+    /// Whose.
+    pub tenant: Arc<str>,
+    /// Method and path.
+    pub target: Arc<str>,
+    /// The `Idempotency-Key`.
+    pub key: Arc<str>,
+}
+
+/// What a request was answered, kept in the commit of its effects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// What the request was.
+    pub fingerprint: Digest,
+    /// The status of the answer.
+    pub status: u16,
+    /// The body, byte for byte.
+    pub body: Arc<[u8]>,
+    /// When.
+    pub at: Time,
+}
+
+/// Everything that a turn will look at.
+#[derive(Clone, Debug, Default)]
+pub struct TurnNeeds {
+    /// Of streams.
+    pub streams: BTreeMap<StreamKey, StreamNeeds>,
+    /// Handlers, with their states.
+    pub handlers: Vec<HandlerKey>,
+    /// Lanes of handlers.
+    pub handler_lanes: Vec<(HandlerKey, Arc<str>)>,
+    /// Claims.
+    pub claims: Vec<(HandlerKey, Identity)>,
+    /// Requests that may have been answered before.
+    pub requests: Vec<RequestKey>,
+}
+
+/// What a turn will look at in one stream.
+#[derive(Clone, Debug, Default)]
+pub struct StreamNeeds {
+    /// For judging.
+    pub needs: Needs,
+    /// Lanes of which every gap is needed.
+    pub whole_lanes: Vec<Arc<str>>,
+}
+
+/// What a store found. What is missing does not exist.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Streams.
+    pub streams: HashMap<StreamKey, LoadedStream>,
+    /// Handlers.
+    pub handlers: HashMap<HandlerKey, (Handler, HandlerState)>,
+    /// Lanes of handlers.
+    pub handler_lanes: HashMap<(HandlerKey, Arc<str>), HandlerLane>,
+    /// Claims.
+    pub claims: HashMap<(HandlerKey, Identity), Claim>,
+    /// Requests that were answered before.
+    pub requests: HashMap<RequestKey, RequestRecord>,
+}
+
+/// One stream as a store found it.
+#[derive(Debug)]
+pub struct LoadedStream {
+    /// Every version of its contract, oldest first.
+    pub versions: Vec<Version>,
+    /// What was asked for.
+    pub facts: Facts,
+}
+
+/// What a turn led to. All of it is written, or nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Write {
+    /// Streams that changed.
+    pub streams: Vec<StreamWrite>,
+    /// Handlers that were put.
+    pub handlers: Vec<(HandlerKey, Handler)>,
+    /// States of handlers that changed, in order.
+    pub states: Vec<(HandlerKey, StateChange)>,
+    /// Lanes of handlers as they are now.
+    pub handler_lanes: Vec<((HandlerKey, Arc<str>), HandlerLane)>,
+    /// Claims as they are now.
+    pub claims: Vec<((HandlerKey, Identity), Claim)>,
+    /// Requests that are answered now.
+    pub requests: Vec<(RequestKey, RequestRecord)>,
+}
+
+/// What a turn led to in one stream.
+#[derive(Clone, Debug)]
+pub struct StreamWrite {
+    /// Which.
+    pub key: StreamKey,
+    /// The head that the turn began with: if it is another one by now, the turn rests on old facts.
+    pub before: Head,
+    /// The head afterwards.
+    pub after: Head,
+    /// A new version of the contract, and when it was put.
+    pub version: Option<(Version, Time)>,
+    /// What was judged.
+    pub changes: Changes,
+}
+
+/// Why a store cannot do what it is asked, by what the caller does about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// A fact has changed since it was loaded: load and judge again.
+    Conflict,
+    /// The store contradicts itself: stop, and say where.
+    Corrupt(String),
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("a fact has changed since it was loaded"),
+            Self::Corrupt(what) => write!(f, "the store contradicts itself: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A keeper of the ledger. Two calls a turn and no more: read the facts, write the changes.
+///
+/// What every implementation promises; each line is a test in `tests/promises`, run against every store.
+/// 1. `commit` is all or nothing.
+/// 2. `commit` returns [`StoreError::Conflict`] if a head that it rests on has moved since `load`, and writes nothing.
+/// 3. `load` sees every commit that returned `Ok` before it was called.
+/// 4. Nothing that one tenant wrote is found with the key of another.
+/// 5. A tenant's salt is made once and never changes.
+pub trait Store: Read {
+    /// Makes a tenant, with this salt if it is new. Answers with its salt.
+    fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError>;
+
+    /// Reads all that a turn needs.
+    fn load(&mut self, needs: &TurnNeeds) -> Result<Loaded, StoreError>;
+
+    /// Writes all that a turn led to.
+    fn commit(&mut self, write: Write) -> Result<(), StoreError>;
+}
+
+/// Reading, outside a turn: what is shown is what was committed.
+pub trait Read {
+    /// Every version of a stream's contract, oldest first; empty if there is no such stream.
+    fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError>;
+
+    /// Where a stream's ledger ends.
+    fn head(&self, stream: &StreamKey) -> Result<Head, StoreError>;
+
+    /// A tenant's salt.
+    fn salt(&self, tenant: &str) -> Result<Option<[u8; 32]>, StoreError>;
+
+    /// The entries after an offset, at most so many.
+    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError>;
+
+    /// The entry of an identity. Entries never change, so this may be asked before a turn begins.
+    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError>;
+
+    /// The entries with an id, in whatever lanes: more than one only where ids are unique within lanes.
+    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError>;
+
+    /// A lane.
+    fn lane(&self, stream: &StreamKey, lane: &str) -> Result<Option<LaneRecord>, StoreError>;
+
+    /// A counter with its adjustments; nothing was counted if it is not there.
+    fn counter(&self, stream: &StreamKey, key: &CounterKey) -> Result<CounterRecord, StoreError>;
+
+    /// Every counter of a stream.
+    fn counters(&self, stream: &StreamKey) -> Result<Vec<(CounterKey, CounterRecord)>, StoreError>;
+
+    /// Attempts, accepted ones included, oldest first.
+    fn attempts(&self, stream: &StreamKey, filter: &AttemptFilter) -> Result<Vec<AttemptView>, StoreError>;
+
+    /// A handler and its state.
+    fn handler(&self, handler: &HandlerKey) -> Result<Option<(Handler, HandlerState)>, StoreError>;
+}
+
+/// A lane with all that stands beside its record.
+#[derive(Clone, Debug, Default)]
+pub struct LaneRecord {
+    /// The record.
+    pub lane: Lane,
+    /// All rows.
+    pub gaps: Gaps,
+    /// Numbers that came after all, and when.
+    pub filled: Vec<(Gap, Time)>,
+}
+
+/// A counter with all that stands beside it.
+#[derive(Clone, Debug, Default)]
+pub struct CounterRecord {
+    /// Its values.
+    pub counter: Counter,
+    /// Its adjustments, in the order of the ledger.
+    pub adjustments: Vec<Adjustment>,
+    /// Is its period closed, for this key or every one?
+    pub closed: bool,
+}
+
+/// Which attempts.
+#[derive(Clone, Debug, Default)]
+pub struct AttemptFilter {
+    /// Of this lane.
+    pub lane: Option<String>,
+    /// With this id.
+    pub id: Option<String>,
+    /// With this verdict.
+    pub verdict: Option<String>,
+    /// With this code.
+    pub code: Option<String>,
+}
+
+impl AttemptFilter {
+    /// Is this one of them?
+    pub fn takes(&self, attempt: &AttemptView) -> bool {
+        let same = |wanted: &Option<String>, found: Option<&str>| wanted.as_deref().is_none_or(|it| found == Some(it));
+        same(&self.lane, attempt.lane())
+            && same(&self.id, attempt.id())
+            && same(&self.verdict, Some(attempt.verdict().name()))
+            && same(&self.code, attempt.code())
+    }
+}

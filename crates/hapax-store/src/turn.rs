@@ -1,0 +1,79 @@
+//! A turn: everything that waits is judged together and committed once.
+//!
+//! ```text
+//! prepare (what will be looked at) ▶ load ▶ decide, request by request ▶ commit ▶ answers
+//! ```
+//!
+//! Requests are decided in the order given, each seeing what those before it did. An answer exists only after the commit
+//! that it rests on; if the commit fails, there are no answers. If a fact changed between load and commit, the turn is
+//! taken again with new facts.
+//!
+//! Not here: threads, clocks, sockets. Time, randomness and the caller come in with the request.
+
+mod ask;
+mod decide;
+mod prepare;
+mod registry;
+
+pub use ask::{Answer, Ask, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission};
+
+use crate::seam::{Loaded, Store, StoreError, StreamWrite, Write};
+use decide::Working;
+
+/// How often a turn is taken again before it gives up: with one writer it never has to be, with several a moved head is
+/// rare, and three times in a row means that something else is wrong.
+const TRIES_MAX: usize = 3;
+
+/// Takes a turn: one answer per request, in their order.
+pub fn turn(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
+    for _ in 0..TRIES_MAX {
+        let needs = prepare::prepare(store, requests)?;
+        let loaded = store.load(&needs)?;
+        if !prepare::is_current(&loaded, requests) {
+            continue;
+        }
+        let mut working = Working::new(loaded);
+        let answers = requests.iter().map(|request| working.answer(request)).collect();
+        let write = working.into_write();
+        if write.is_empty() {
+            return Ok(answers);
+        }
+        match store.commit(write) {
+            Ok(()) => return Ok(answers),
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(StoreError::Conflict)
+}
+
+impl Write {
+    /// Is there nothing to write?
+    pub fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+            && self.handlers.is_empty()
+            && self.states.is_empty()
+            && self.handler_lanes.is_empty()
+            && self.claims.is_empty()
+            && self.requests.is_empty()
+    }
+}
+
+impl Working {
+    /// What was decided, for the store.
+    fn into_write(self) -> Write {
+        let Self { loaded, before, versions, mut write, .. } = self;
+        let Loaded { streams, .. } = loaded;
+        for (key, stream) in streams {
+            let first = before.get(&key).copied().unwrap_or_default();
+            let version = versions.get(&key).cloned();
+            let (after, changes) = stream.facts.into_changes();
+            if after != first || version.is_some() || changes.is_any() {
+                write.streams.push(StreamWrite { key, before: first, after, version, changes });
+            }
+        }
+        // A map has no order of its own, and what is written must not depend on one.
+        write.streams.sort_by(|one, other| one.key.cmp(&other.key));
+        write
+    }
+}

@@ -1,0 +1,215 @@
+//! What a turn is asked, and what it answers.
+
+use std::sync::Arc;
+
+use hapax_core::batch::Terms;
+use hapax_core::claim::{Handler, Jitter};
+use hapax_core::contract::Checked;
+use hapax_core::entry::Caller;
+use hapax_core::event::{Digest, Event};
+use hapax_core::problem::Problem;
+use hapax_core::time::Time;
+use serde::Serialize;
+
+use crate::seam::{HandlerKey, RequestKey, StreamKey};
+
+/// One request, with all that it brings from outside.
+#[derive(Debug)]
+pub struct Request {
+    /// When it came. Read once.
+    pub now: Time,
+    /// Random bits for ids that must be assigned.
+    pub spare: u128,
+    /// How much a backoff is lengthened.
+    pub jitter: Jitter,
+    /// Who asks.
+    pub caller: Caller,
+    /// Its `Idempotency-Key`, if it has one.
+    pub id: Option<RequestId>,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// A request's own key, and what it stands for.
+#[derive(Clone, Debug)]
+pub struct RequestId {
+    /// The key in its scope.
+    pub key: RequestKey,
+    /// A hash of everything that makes the request what it is.
+    pub fingerprint: Digest,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub enum Ask {
+    /// Judge events.
+    Submit(Submission),
+    /// Put a contract.
+    PutContract {
+        /// Of this stream.
+        stream: StreamKey,
+        /// Read and checked.
+        contract: Box<Checked>,
+    },
+    /// Correct a counter.
+    Correct(CorrectionAsk),
+    /// Close a period.
+    Close {
+        /// Of this stream.
+        stream: StreamKey,
+        /// The counter.
+        counter: String,
+        /// One key, as a JSON array, or every key.
+        key: Option<String>,
+        /// The period.
+        period: String,
+    },
+    /// Record a loss.
+    Acknowledge {
+        /// Of this stream.
+        stream: StreamKey,
+        /// The lane.
+        lane: Arc<str>,
+        /// The first number.
+        from: u64,
+        /// The last number.
+        to: u64,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// Declare a handler.
+    PutHandler {
+        /// Which.
+        key: HandlerKey,
+        /// As declared.
+        handler: Box<Handler>,
+    },
+    /// Ask for an event.
+    Claim(ClaimAsk),
+    /// A holder's or a person's word about a claim.
+    Call(CallAsk),
+}
+
+/// Events for a stream.
+#[derive(Debug)]
+pub struct Submission {
+    /// The stream.
+    pub stream: StreamKey,
+    /// The documents as sent.
+    pub documents: Vec<Arc<[u8]>>,
+    /// The documents as read; read again if the contract has moved on.
+    pub events: Vec<Event>,
+    /// How they are to be treated.
+    pub terms: Terms,
+    /// One event is answered with its receipt, several with a batch.
+    pub single: bool,
+    /// The longest document.
+    pub event_bytes_max: usize,
+}
+
+/// A manual correction as written.
+#[derive(Clone, Debug)]
+pub struct CorrectionAsk {
+    /// Of this stream.
+    pub stream: StreamKey,
+    /// The counter.
+    pub counter: String,
+    /// Its id.
+    pub id: String,
+    /// The key, as a JSON array.
+    pub key: String,
+    /// The period.
+    pub period: String,
+    /// The amount.
+    pub amount: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A claim.
+#[derive(Clone, Debug)]
+pub struct ClaimAsk {
+    /// For this handler.
+    pub handler: HandlerKey,
+    /// The event.
+    pub event_id: String,
+    /// Its lane, where the id alone does not say.
+    pub lane: Option<String>,
+    /// The caller's word, for a bare registry.
+    pub epoch: u64,
+    /// The caller's word, for a bare registry.
+    pub seq: Option<u64>,
+    /// A note for people.
+    pub owner: Option<String>,
+}
+
+/// A word about a claim.
+#[derive(Clone, Debug)]
+pub struct CallAsk {
+    /// For this handler.
+    pub handler: HandlerKey,
+    /// The event.
+    pub event_id: String,
+    /// Its lane, where the id alone does not say.
+    pub lane: Option<String>,
+    /// The word.
+    pub call: Call,
+}
+
+/// A holder's or a person's word.
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// I live.
+    Heartbeat {
+        /// The holder's fence.
+        fence: u64,
+    },
+    /// It is done.
+    Done {
+        /// The holder's fence.
+        fence: u64,
+        /// What those are told who ask again, as JSON.
+        result: Option<String>,
+    },
+    /// It failed.
+    Failed {
+        /// The holder's fence.
+        fence: u64,
+        /// The holder's words.
+        error: String,
+    },
+    /// A person wants it tried again.
+    Retry,
+    /// A person lets it go.
+    Skip {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An answer, ready for the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body, as JSON.
+    pub body: Arc<[u8]>,
+    /// Was it given before, to the same request?
+    pub replayed: bool,
+    /// Is it a problem? Problems are not kept for a request that comes again.
+    pub problem: bool,
+}
+
+impl Answer {
+    /// An answer that came from a decision.
+    pub fn of(status: u16, body: &impl Serialize) -> Self {
+        // Every view is made of plain values, which always serialise.
+        let body = serde_json::to_vec(body).unwrap_or_default().into();
+        Self { status, body, replayed: false, problem: false }
+    }
+
+    /// An answer that is not about what was asked.
+    pub fn problem(problem: &Problem) -> Self {
+        Self { problem: true, ..Self::of(problem.status, problem) }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a turn will look at, found out before it is loaded.
+
+use std::sync::Arc;
+
+use hapax_core::contract::{Scope, Version};
+use hapax_core::entry::Entry;
+use hapax_core::event::{Door, Identity, read};
+use hapax_core::manual::{Closing, Correction, find_counter};
+use hapax_core::problem::{Problem, ProblemCode};
+use hapax_core::time::Time;
+
+use super::{Ask, CorrectionAsk, Request, Submission};
+use crate::seam::{HandlerKey, Loaded, Read, StoreError, StreamKey, TurnNeeds};
+
+/// Says what the requests will look at, and reads their documents under the contract in force.
+pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<TurnNeeds, StoreError> {
+    let mut needs = TurnNeeds::default();
+    for request in requests {
+        needs.requests.extend(request.id.as_ref().map(|id| id.key.clone()));
+        let (now, spare) = (request.now, request.spare);
+        match &mut request.ask {
+            Ask::Submit(submission) => submit(store, submission, now, spare, &mut needs)?,
+            Ask::PutContract { stream, .. } => _ = needs.streams.entry(stream.clone()).or_default(),
+            Ask::Correct(ask) => {
+                let wanted = needs.streams.entry(ask.stream.clone()).or_default();
+                if let Some(version) = latest(store, &ask.stream)?
+                    && let Ok(correction) = correction(&version, ask)
+                {
+                    wanted.needs.identities.push(correction.identity());
+                    wanted.needs.counters.insert(correction.key);
+                }
+            }
+            Ask::Close { stream, counter, key, period } => {
+                let wanted = needs.streams.entry(stream.clone()).or_default();
+                if let Some(version) = latest(store, stream)?
+                    && let Ok(closing) = closing(&version, counter, key.as_deref(), period)
+                {
+                    wanted.needs.identities.push(closing.identity());
+                    wanted.needs.counters.extend(closing.counter_key());
+                }
+            }
+            Ask::Acknowledge { stream, lane, .. } => {
+                needs.streams.entry(stream.clone()).or_default().whole_lanes.push(Arc::clone(lane));
+            }
+            Ask::PutHandler { key, handler } => {
+                needs.handlers.push(key.clone());
+                if let Some(stream) = &handler.stream {
+                    let stream = StreamKey { tenant: Arc::clone(&key.tenant), stream: Arc::from(stream.as_str()) };
+                    needs.streams.entry(stream).or_default();
+                }
+            }
+            Ask::Claim(ask) => claim(store, &ask.handler, &ask.event_id, ask.lane.as_deref(), &mut needs)?,
+            Ask::Call(ask) => claim(store, &ask.handler, &ask.event_id, ask.lane.as_deref(), &mut needs)?,
+        }
+    }
+    Ok(needs)
+}
+
+/// Were all documents read under the contract that is in force?
+pub(super) fn is_current(loaded: &Loaded, requests: &[Request]) -> bool {
+    requests.iter().all(|request| match &request.ask {
+        Ask::Submit(submission) => {
+            let version = loaded.streams.get(&submission.stream).map(|stream| stream.facts.version.number);
+            submission.events.iter().all(|event| Some(event.version) == version)
+        }
+        Ask::PutContract { .. }
+        | Ask::Correct(_)
+        | Ask::Close { .. }
+        | Ask::Acknowledge { .. }
+        | Ask::PutHandler { .. }
+        | Ask::Claim(_)
+        | Ask::Call(_) => true,
+    })
+}
+
+fn latest(store: &impl Read, stream: &StreamKey) -> Result<Option<Version>, StoreError> {
+    Ok(store.versions(stream)?.pop())
+}
+
+fn submit(
+    store: &impl Read,
+    submission: &mut Submission,
+    now: Time,
+    spare: u128,
+    needs: &mut TurnNeeds,
+) -> Result<(), StoreError> {
+    let wanted = needs.streams.entry(submission.stream.clone()).or_default();
+    let Some(version) = latest(store, &submission.stream)? else { return Ok(()) };
+    let is_read = submission.events.len() == submission.documents.len()
+        && submission.events.iter().all(|event| event.version == version.number);
+    if !is_read {
+        let salt = store.salt(&submission.stream.tenant)?.unwrap_or_default();
+        let event_bytes_max = submission.event_bytes_max;
+        let read_one = |(index, document): (usize, &Arc<[u8]>)| {
+            let spare = spare.wrapping_add(index as u128);
+            let door = Door { salt: &salt, now, spare, event_bytes_max, covers: &|_| true };
+            read(Arc::clone(document), &version, &door)
+        };
+        submission.events = submission.documents.iter().enumerate().map(read_one).collect();
+    }
+    for event in &submission.events {
+        wanted.needs.add(&version.contract, event, now);
+    }
+    Ok(())
+}
+
+/// Checks a correction against the contract.
+pub(super) fn correction(version: &Version, ask: &CorrectionAsk) -> Result<Correction, Problem> {
+    let CorrectionAsk { counter, id, key, period, amount, reason, .. } = ask;
+    Correction::read(&version.contract, counter, id, key, period, amount, reason)
+}
+
+/// Checks a closing against the contract.
+pub(super) fn closing(version: &Version, counter: &str, key: Option<&str>, period: &str) -> Result<Closing, Problem> {
+    let (name, key, period) = find_counter(&version.contract, counter, key, period)?;
+    Ok(Closing { name, key, period })
+}
+
+/// The event that a claim is about: its entry, or for a bare registry only what it is looked up by.
+#[derive(Clone, Debug)]
+pub(super) enum Subject {
+    /// An entry of the handler's stream.
+    Entry(Arc<Entry>),
+    /// An id that only the caller knows.
+    Named(Identity),
+}
+
+impl Subject {
+    pub(super) fn identity(&self) -> Identity {
+        match self {
+            Self::Entry(entry) => entry.identity,
+            Self::Named(identity) => *identity,
+        }
+    }
+}
+
+/// Finds what a claim is about, with these ways to look at a stream.
+pub(super) fn subject(
+    stream: Option<&StreamKey>,
+    event_id: &str,
+    lane: Option<&str>,
+    scope: Option<Scope>,
+    entry: impl Fn(&StreamKey, &Identity) -> Result<Option<Arc<Entry>>, StoreError>,
+    with_id: impl Fn(&StreamKey, &str) -> Result<Vec<Arc<Entry>>, StoreError>,
+) -> Result<Result<Subject, Problem>, StoreError> {
+    let Some(stream) = stream else {
+        return Ok(Ok(Subject::Named(Identity::of(None, event_id))));
+    };
+    let found = match (scope, lane) {
+        (Some(Scope::Lane), Some(lane)) => entry(stream, &Identity::of(Some(lane), event_id))?,
+        (Some(Scope::Lane), None) => {
+            let mut found = with_id(stream, event_id)?;
+            if found.len() > 1 {
+                let detail = format!("several lanes hold the id {event_id}; say which with `lane`");
+                return Ok(Err(Problem::new(ProblemCode::IdAmbiguous, detail)));
+            }
+            found.pop()
+        }
+        (Some(Scope::Stream) | None, _) => entry(stream, &Identity::of(None, event_id))?,
+    };
+    let missing =
+        || Problem::new(ProblemCode::EventNotFound, format!("stream {} has no event {event_id}", stream.stream));
+    Ok(found.map(Subject::Entry).ok_or_else(missing))
+}
+
+fn claim(
+    store: &impl Read,
+    handler: &HandlerKey,
+    event_id: &str,
+    lane: Option<&str>,
+    needs: &mut TurnNeeds,
+) -> Result<(), StoreError> {
+    needs.handlers.push(handler.clone());
+    let Some((declared, _)) = store.handler(handler)? else { return Ok(()) };
+    let tenant = &handler.tenant;
+    let stream = declared.stream.map(|name| StreamKey { tenant: Arc::clone(tenant), stream: Arc::from(name) });
+    let mut scope = None;
+    if let Some(stream) = &stream {
+        scope = latest(store, stream)?.map(|version| version.contract.identity.scope);
+        needs.streams.entry(stream.clone()).or_default();
+    }
+    let entry = |stream: &StreamKey, identity: &Identity| store.entry(stream, identity);
+    let with_id = |stream: &StreamKey, id: &str| store.entries_with_id(stream, id);
+    if let (Some(stream), Some(Scope::Lane), None) = (&stream, scope, lane) {
+        // All of them, so that the decision sees whether there are several.
+        let found = store.entries_with_id(stream, event_id)?;
+        let wanted = needs.streams.entry(stream.clone()).or_default();
+        wanted.needs.identities.extend(found.iter().map(|entry| entry.identity));
+    }
+    let Ok(subject) = subject(stream.as_ref(), event_id, lane, scope, entry, with_id)? else { return Ok(()) };
+    if let (Subject::Entry(entry), Some(stream)) = (&subject, &stream) {
+        let wanted = needs.streams.entry(stream.clone()).or_default();
+        wanted.needs.identities.push(entry.identity);
+        needs.handler_lanes.push((handler.clone(), Arc::clone(&entry.lane)));
+    } else if let Some(lane) = lane {
+        needs.handler_lanes.push((handler.clone(), Arc::from(lane)));
+    }
+    needs.claims.push((handler.clone(), subject.identity()));
+    Ok(())
+}
