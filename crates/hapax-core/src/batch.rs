@@ -49,6 +49,7 @@ pub struct Answer {
 
 /// Judges the events of one request and writes down what became of them.
 pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> Answer {
+    facts.reserve(events.len());
     let order = judging_order(facts.version.contract.batch.order, events);
     if terms.atomic || terms.dry_run {
         facts.begin();
@@ -133,7 +134,10 @@ fn refuse_all(
                 // Its original may be an event of this very batch, which now never was.
                 let original = original.clone().filter(|entry| entry.offset <= facts.head.offset);
                 let diff = if original.is_some() { diff.clone() } else { Vec::new() };
-                Receipt::Other { attempt: facts.audit((**attempt).clone()), original, diff }
+                let mut attempt = (**attempt).clone();
+                // Its offset will be another event's, which the audit must not call the original.
+                attempt.basis.original = original.as_ref().map(|entry| entry.offset);
+                Receipt::Other { attempt: facts.audit(attempt), original, diff }
             }
             _ => not_evaluated(facts, &events[index], Code::BatchRefused, because, now, terms),
         };
@@ -143,7 +147,7 @@ fn refuse_all(
 }
 
 /// The order in which events are judged: lanes take their turns as first sent, and within a lane the sort is stable,
-/// with events that have no readable value last.
+/// with events that have no readable value last. A document that is refused has none, however much of it was read.
 fn judging_order(order: BatchOrder, events: &[Event]) -> Vec<usize> {
     let sent = (0..events.len()).collect();
     if order == BatchOrder::AsSent || events.len() < 2 {
@@ -158,6 +162,7 @@ fn judging_order(order: BatchOrder, events: &[Event]) -> Vec<usize> {
         let event = &events[*index];
         let value = match order {
             BatchOrder::AsSent => None,
+            BatchOrder::Time | BatchOrder::Sequence if event.refusal.is_some() => None,
             BatchOrder::Time => event.time.time().map(|time| (0, i128::from(time.nanos()))),
             BatchOrder::Sequence => event.seq.map(|seq| (event.epoch, i128::from(seq))),
         };

@@ -14,6 +14,7 @@ mod words;
 
 pub use change::forbidden_changes;
 pub use preset::{PRESETS, Preset};
+pub use show::to_json;
 pub use words::in_words;
 
 use crate::duration::{Bound, Span};
@@ -296,11 +297,10 @@ impl Contract {
 
     /// Reads a contract from a tree, lays it over its preset, and checks it as a whole.
     pub fn from_node(written: Node) -> Result<Checked, Vec<Problem>> {
-        let written_at = check::WrittenAt::of(&written);
         let (contract, mut problems) = read::read(written.clone());
         let mut warnings = Vec::new();
         if problems.is_empty() {
-            check::check(&contract, &written_at, &mut problems, &mut warnings);
+            check::check(&contract, &check::Written(&written), &mut problems, &mut warnings);
         }
         for problem in problems.iter_mut().chain(&mut warnings) {
             problem.locate(&written);

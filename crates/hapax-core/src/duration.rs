@@ -91,6 +91,14 @@ impl Bound {
         }
     }
 
+    /// As a `keep` is written: what is kept without end is kept for ever, not for none.
+    pub fn as_keep(self) -> String {
+        match self {
+            Bound::None => "forever".to_owned(),
+            Bound::Within(span) => span.to_string(),
+        }
+    }
+
     /// The bound's length, if it has one.
     pub fn span(self) -> Option<Span> {
         match self {
@@ -98,14 +106,21 @@ impl Bound {
             Bound::Within(span) => Some(span),
         }
     }
+}
 
-    /// For `#[serde(serialize_with)]` on what is kept: a `keep` of "none" would read as the opposite of what it does.
-    pub fn serialize_keep<S: Serializer>(bound: &Bound, serializer: S) -> Result<S::Ok, S::Error> {
-        match bound {
-            Bound::None => serializer.serialize_str("forever"),
-            Bound::Within(span) => span.serialize(serializer),
-        }
+/// A signed number of nanoseconds in words, for explanations: `1.5s behind`, `300s ahead`, `0s`.
+pub fn offset_in_words(nanos: i128) -> String {
+    let side = match nanos.cmp(&0) {
+        std::cmp::Ordering::Less => " behind",
+        std::cmp::Ordering::Equal => "",
+        std::cmp::Ordering::Greater => " ahead",
+    };
+    let (seconds, rest) = (nanos.unsigned_abs() / 1_000_000_000, nanos.unsigned_abs() % 1_000_000_000);
+    if rest == 0 {
+        return format!("{seconds}s{side}");
     }
+    let fraction = format!("{rest:09}");
+    format!("{seconds}.{}s{side}", fraction.trim_end_matches('0'))
 }
 
 /// In the largest unit that is exact.

@@ -125,7 +125,7 @@ pub struct Basis {
 }
 
 /// A lane as a decision saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneBasis {
     /// Its epoch.
     pub epoch: u64,
@@ -140,7 +140,7 @@ pub struct LaneBasis {
     /// Was it there at all?
     pub known: bool,
     /// The missing numbers that the event's number fell into.
-    pub hit: Option<Gap>,
+    pub hit: Option<Box<Gap>>,
 }
 
 /// A counter as a decision saw it.
@@ -186,7 +186,7 @@ impl Basis {
     /// Keeps the missing numbers that a number fell into.
     pub(crate) fn placed(&mut self, place: &Place) {
         if let (Some(lane), Place::Late(gap)) = (&mut self.lane, place) {
-            lane.hit = Some(*gap);
+            lane.hit = Some(Box::new(*gap));
         }
     }
 }

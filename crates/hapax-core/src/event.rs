@@ -6,12 +6,16 @@
 //!
 //! Not here: anything that depends on what came before.
 
+mod counted;
+mod identify;
 mod keys;
+mod parts;
 mod read;
 
+pub use counted::counter_key;
 pub use keys::{Digest, IdSource, Identity, NonceKey, digest};
 pub(crate) use read::missing_nonce;
-pub use read::{Door, counter_key, read};
+pub use read::{Door, read};
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use crate::facts::{Facts, Head};
 use crate::judge::{Outcome, Rule, Ruling, Told, Witness, judge};
 use crate::lane::{Gaps, Lane};
 use crate::time::Time;
-use crate::words::{Code, Verdict};
+use crate::words::{Code, State, States, Verdict};
 
 /// One attempt, and the rules one by one.
 #[derive(Debug, Serialize)]
@@ -52,7 +52,14 @@ pub fn explain_entry(entry: &Entry, version: &Version, salt: &[u8; 32]) -> Expla
         basis: &entry.basis,
     };
     let (rules, ruling) = record.derive(version, None, salt);
-    let agrees = matches!(&ruling, Ruling::Accepted(acceptance) if acceptance.marks == entry.marks && acceptance.states == entry.states);
+    // Which gaps a lane stopped waiting for depends on all of them, so they stand on the entry and are not derived.
+    let with_abandoned = |states: States| {
+        if entry.abandoned.is_empty() { states } else { states.with(State::GapAbandoned) }
+    };
+    let agrees = match &ruling {
+        Ruling::Accepted(accepted) => accepted.marks == entry.marks && with_abandoned(accepted.states) == entry.states,
+        Ruling::Known(_) | Ruling::Refused(_) => false,
+    };
     let code = entry.refusal.as_ref().map(|refusal| refusal.code);
     Explanation {
         attempt: entry.attempt,
@@ -78,7 +85,9 @@ pub fn explain_attempt(
         (Submitted::SameAs(_), None) => Arc::default(),
     };
     let mut told = Told::default();
-    let (rules, agrees) = if let Code::BatchStopped | Code::BatchRefused = attempt.code {
+    // A known id without an original: that was an event of the same batch, and was taken back with it.
+    let lone = attempt.code == Code::PayloadConflict && attempt.basis.original.is_none();
+    let (rules, agrees) = if lone || matches!(attempt.code, Code::BatchStopped | Code::BatchRefused) {
         told.saw("batch", Outcome::Refused, || crate::receipt::message(attempt), || "the batch it came in".to_owned());
         (told.rules, true)
     } else {
@@ -149,8 +158,8 @@ impl Record<'_> {
         }
         if let (Some(name), Some(seen)) = (self.lane, &self.basis.lane) {
             let mut gaps = Gaps::default();
-            let generation = seen.hit.map_or(0, |gap| gap.generation);
-            gaps.extend(seen.hit);
+            let generation = seen.hit.as_ref().map_or(0, |gap| gap.generation);
+            gaps.extend(seen.hit.as_deref().copied());
             let lane = Lane {
                 baseline: if seen.returned { version.baseline.wrapping_sub(1) } else { version.baseline },
                 epoch: seen.epoch,

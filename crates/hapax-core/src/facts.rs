@@ -9,7 +9,6 @@ mod undo;
 
 pub use needs::{LaneNeeds, Needs};
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
@@ -55,7 +54,11 @@ pub struct Facts {
     /// Where the ledger ends.
     pub head: Head,
     originals: HashMap<Identity, Arc<Entry>>,
-    lanes: HashMap<Arc<str>, LaneFacts>,
+    lanes: Vec<LaneFacts>,
+    /// Where a lane stands in the list: a name is hashed once per event, and the place is good for the rest.
+    slots: HashMap<Arc<str>, usize>,
+    /// The lanes that changed, in the order in which they first did.
+    touched: Vec<usize>,
     nonces: HashMap<NonceKey, Time>,
     counters: HashMap<CounterKey, CounterFacts>,
     closed: HashSet<(Arc<str>, PeriodStart)>,
@@ -67,6 +70,7 @@ pub struct Facts {
 
 #[derive(Clone, Debug, Default)]
 struct LaneFacts {
+    name: Arc<str>,
     lane: Lane,
     gaps: Gaps,
     changed: bool,
@@ -139,7 +143,9 @@ impl Facts {
             version,
             head,
             originals: HashMap::new(),
-            lanes: HashMap::new(),
+            lanes: Vec::new(),
+            slots: HashMap::new(),
+            touched: Vec::new(),
             nonces: HashMap::new(),
             counters: HashMap::new(),
             closed: HashSet::new(),
@@ -150,6 +156,12 @@ impl Facts {
         }
     }
 
+    /// Makes room for so many events, so that a turn does not grow its tables while it judges.
+    pub fn reserve(&mut self, events: usize) {
+        self.originals.reserve(events);
+        self.changes.entries.reserve(events);
+    }
+
     /// A store hands in an entry whose id was asked for.
     pub fn load_original(&mut self, entry: Arc<Entry>) {
         self.originals.insert(entry.identity, entry);
@@ -157,7 +169,14 @@ impl Facts {
 
     /// A store hands in a lane and the rows that were asked for.
     pub fn load_lane(&mut self, name: Arc<str>, lane: Lane, gaps: Gaps) {
-        self.lanes.insert(name, LaneFacts { lane, gaps, changed: false });
+        let facts = LaneFacts { name: Arc::clone(&name), lane, gaps, changed: false };
+        match self.slots.get(&name) {
+            Some(slot) => self.lanes[*slot] = facts,
+            None => {
+                self.slots.insert(name, self.lanes.len());
+                self.lanes.push(facts);
+            }
+        }
     }
 
     /// A store hands in a nonce that was used.
@@ -187,9 +206,19 @@ impl Facts {
     }
 
     /// A lane and its gaps; a lane that nobody knows is a new one.
-    pub fn lane(&self, name: &str) -> (Cow<'_, Lane>, &Gaps) {
-        let facts = self.lanes.get(name).unwrap_or(&NEW_LANE);
-        (Cow::Borrowed(&facts.lane), &facts.gaps)
+    pub fn lane(&self, name: &str) -> (&Lane, &Gaps) {
+        self.lane_at(self.slot(name))
+    }
+
+    /// Where a lane stands in these facts, if it is known.
+    pub(crate) fn slot(&self, name: &str) -> Option<usize> {
+        self.slots.get(name).copied()
+    }
+
+    /// The lane at a place, or a new one.
+    pub(crate) fn lane_at(&self, slot: Option<usize>) -> (&Lane, &Gaps) {
+        let facts = slot.map_or(&*NEW_LANE, |slot| &self.lanes[slot]);
+        (&facts.lane, &facts.gaps)
     }
 
     /// When a nonce was last used.
@@ -214,10 +243,12 @@ impl Facts {
 
     /// What the turn led to.
     pub fn into_changes(mut self) -> (Head, Changes) {
-        let lanes = self.lanes.into_iter().filter(|(_, facts)| facts.changed);
-        self.changes.lanes = lanes.map(|(name, facts)| (name, facts.lane)).collect();
+        let lane = |slot: &usize| (Arc::clone(&self.lanes[*slot].name), std::mem::take(&mut self.lanes[*slot].lane));
+        self.changes.lanes = self.touched.iter().map(lane).collect();
         let counters = self.counters.into_iter().filter(|(_, facts)| facts.changed);
         self.changes.counters = counters.map(|(key, facts)| (key, facts.counter)).collect();
+        // What is written must not depend on the order of a hash map.
+        self.changes.counters.sort_by(|(one, _), (other, _)| one.cmp(other));
         (self.head, self.changes)
     }
 }

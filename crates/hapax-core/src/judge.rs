@@ -20,12 +20,12 @@ use std::sync::Arc;
 use crate::contract::Mode;
 use crate::counter::{Class, Counter, CounterKey, Last};
 use crate::entry::{Basis, CounterBasis, GapDetail};
-use crate::event::Event;
+use crate::event::{Counted, Event};
 use crate::facts::Facts;
 use crate::lane::{GapChange, Lane};
 use crate::refusal::{Refusal, Why};
 use crate::time::Time;
-use crate::words::{Code, Mark, Marks, State, States, Verdict};
+use crate::words::{Code, Mark, Marks, States, Verdict};
 use rules::Case;
 
 /// What became of an event.
@@ -79,6 +79,8 @@ impl Refusal {
 /// What is different once the event is in the ledger.
 #[derive(Debug)]
 pub struct Acceptance {
+    /// Where its lane stands in the facts; none if it is new.
+    pub(crate) slot: Option<usize>,
     /// Its number, if it has one.
     pub seq: Option<u64>,
     /// What was remarked.
@@ -184,24 +186,36 @@ fn fold(
     facts: &Facts,
     event: &Event,
     now: Time,
-    counted: &crate::event::Counted,
+    counted: &Counted,
     basis: &mut Basis,
     witness: &mut impl Witness,
 ) -> Result<Folding, Box<Refusal>> {
     let rules = &facts.version.contract.counters[counted.counter];
-    let refuse = |reason: String, witness: &mut dyn FnMut(&str)| {
-        witness(&reason);
-        let why = Why::Amount { counter: rules.name.clone(), reason };
-        Box::new(Refusal::new(Code::AmountInvalid, why))
-    };
-    let rule = "amount";
-    let mut saw_refused = |reason: &str| {
-        witness.saw(rule, Outcome::Refused, || reason.to_owned(), || format!("counters.{}", rules.name));
-    };
-    let amount = match &counted.amount {
-        Ok(amount) => *amount,
-        Err(reason) => return Err(refuse(reason.clone(), &mut saw_refused)),
-    };
+    match try_fold(facts, event, now, counted, basis) {
+        Ok(folding) => {
+            let outcome = if folding.class == Class::Folded { Outcome::Passed } else { Outcome::Marked };
+            let watermark = basis.counters.last().and_then(|seen| seen.watermark);
+            let watermark = || watermark.map_or("no watermark yet".to_owned(), |time| format!("watermark {time}"));
+            witness.saw(
+                "amount",
+                outcome,
+                || format!("{} at {} with {}", folding.one.amount, folding.one.ts, watermark()),
+                || format!("counters.{}, lateness {}: {}", rules.name, rules.lateness, folding.class),
+            );
+            Ok(folding)
+        }
+        Err(reason) => {
+            witness.saw("amount", Outcome::Refused, || reason.clone(), || format!("counters.{}", rules.name));
+            let why = Why::Amount { counter: rules.name.clone(), reason };
+            Err(Box::new(Refusal::new(Code::AmountInvalid, why)))
+        }
+    }
+}
+
+/// Counts one amount, or says why it cannot be counted.
+fn try_fold(facts: &Facts, event: &Event, now: Time, counted: &Counted, basis: &mut Basis) -> Result<Folding, String> {
+    let rules = &facts.version.contract.counters[counted.counter];
+    let amount = counted.amount.clone()?;
     let ts = event.time.time().unwrap_or(now);
     let key = CounterKey {
         name: facts.counter_name(counted.counter),
@@ -213,21 +227,7 @@ fn fold(
     basis.counters.push(CounterBasis::of(&before, closed));
     let class = before.classify(closed, rules.lateness, ts);
     let one = Last { ts, id: event.id.clone().unwrap_or_default(), amount };
-    let Some(counter) = before.with(class, &one, now) else {
-        return Err(refuse(format!("a sum with {amount} would have more than 38 digits"), &mut saw_refused));
-    };
-    let watermark = || before.watermark.map_or("no watermark yet".to_owned(), |time| format!("watermark {time}"));
-    let outcome = if class == Class::Folded { Outcome::Passed } else { Outcome::Marked };
-    witness.saw(
-        rule,
-        outcome,
-        || format!("{amount} at {ts} with {}", watermark()),
-        || format!("counters.{}, lateness {}: {class}", rules.name, rules.lateness),
-    );
+    let counter = before.with(class, &one, now);
+    let counter = counter.ok_or_else(|| format!("a sum with {amount} would have more than 38 digits"))?;
     Ok(Folding { key, class, one, counter })
-}
-
-/// The states of an accepted event that a refusal would have had.
-fn noted(states: States, state: State) -> States {
-    states.with(state)
 }

@@ -5,9 +5,10 @@
 //!
 //! Not here: what a contract makes of a late or missing number. This file only says where a number falls.
 
+mod edit;
 mod gaps;
 
-pub(crate) use gaps::{Edit, Edited};
+pub(crate) use edit::{Edit, Edited};
 pub use gaps::{Gap, GapChange, GapKey, GapKind, GapNeeds, Gaps};
 
 use crate::contract::First;

@@ -179,7 +179,7 @@ pub fn correct(facts: &mut Facts, correction: &Correction, now: Time, caller: &C
         }
         let detail =
             format!("an adjustment with the id {} says something else; give this one its own id", correction.id);
-        return Err(Problem::new(ProblemCode::AdjustmentConflict, detail));
+        return Err(Problem::new(ProblemCode::PayloadConflict, detail));
     }
     let Some(counter) = facts.counter(&correction.key).corrected_by(correction.amount) else {
         return Err(Problem::new(ProblemCode::AmountInvalid, "the sum would have more than 38 digits"));

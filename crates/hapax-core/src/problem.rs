@@ -28,7 +28,7 @@ vocabulary! {
         /// None of the numbers is missing.
         GapNotFound = "GAP_NOT_FOUND",
         /// The id of an adjustment was used for another.
-        AdjustmentConflict = "ADJUSTMENT_CONFLICT",
+        PayloadConflict = "PAYLOAD_CONFLICT",
         /// An amount is not a number, or out of range.
         AmountInvalid = "AMOUNT_INVALID",
         /// The contract or the key does not allow an override.
@@ -51,7 +51,7 @@ impl ProblemCode {
             | Self::LaneNotFound
             | Self::CounterNotFound
             | Self::HandlerNotFound => 404,
-            Self::IdAmbiguous | Self::AdjustmentConflict => 409,
+            Self::IdAmbiguous | Self::PayloadConflict => 409,
             Self::OverrideNotAllowed => 403,
             Self::ContractInvalid
             | Self::GapNotFound

@@ -247,3 +247,6 @@ pub fn hex(bytes: &Digest) -> String {
         out
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -247,3 +247,6 @@ impl Serialize for Refusal {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,11 @@
 mod reader;
 mod text;
 
-pub use reader::{List, Reader, Table};
+pub use reader::{List, Reader, Table, nearest};
+
+use serde::ser::{Error as _, SerializeMap as _};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use crate::json::write_string;
 
@@ -38,7 +42,7 @@ impl std::fmt::Display for Problem {
         if self.at.line > 0 {
             write!(f, "line {}: ", self.at.line)?;
         }
-        if self.key.is_empty() { f.write_str(&self.why) } else { write!(f, "{}: {}", self.key, self.why) }
+        if self.key.is_empty() { f.write_str(&self.why) } else { write!(f, "{}: {}", shown(&self.key), self.why) }
     }
 }
 
@@ -103,11 +107,21 @@ impl Node {
     pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "null",
-            Value::Bool(_) => "true or false",
+            Value::Bool(true) => "true",
+            Value::Bool(false) => "false",
             Value::Number(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
             Value::Table(_) => "a table",
+        }
+    }
+
+    /// What was found, in the words of a message: a text or a number itself, of anything else what it is.
+    pub fn found(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("\"{}\"", shown(text)),
+            Value::Number(text) => shown(text),
+            Value::Null | Value::Bool(_) | Value::List(_) | Value::Table(_) => self.kind().to_owned(),
         }
     }
 
@@ -120,10 +134,7 @@ impl Node {
                 let mut merged = base;
                 for (key, node) in written {
                     if let Some(place) = merged.iter().position(|(name, _)| *name == key) {
-                        let (_, under) = std::mem::replace(
-                            &mut merged[place],
-                            (key.clone(), Node { value: Value::Null, at: Place::default() }),
-                        );
+                        let under = std::mem::replace(&mut merged[place].1, Node::implied(Value::Null));
                         merged[place].1 = node.over(under);
                     } else {
                         merged.push((key, node));
@@ -175,8 +186,45 @@ impl Node {
     }
 }
 
+/// A counter may be called `field`; only a `field` that is no table makes its table one value.
 fn is_single(members: &[(String, Node)]) -> bool {
-    members.iter().any(|(key, _)| key == "field")
+    members.iter().any(|(key, node)| key == "field" && !matches!(node.value, Value::Table(_)))
+}
+
+/// Longer texts are cut in messages: a message must not grow with what somebody wrote.
+const SHOWN_CHARS: usize = 64;
+
+/// A text inside a message: one line, no control characters, cut.
+fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for (index, letter) in text.chars().enumerate() {
+        if index == SHOWN_CHARS {
+            out.push('…');
+            break;
+        }
+        if letter.is_control() { out.extend(letter.escape_default()) } else { out.push(letter) }
+    }
+    out
+}
+
+/// As JSON, with every number as it was written.
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(yes) => serializer.serialize_bool(*yes),
+            Value::Number(text) => RawValue::from_string(text.clone()).map_err(S::Error::custom)?.serialize(serializer),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::List(items) => serializer.collect_seq(items),
+            Value::Table(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (key, node) in members {
+                    map.serialize_entry(key, node)?;
+                }
+                map.end()
+            }
+        }
+    }
 }
 
 #[cfg(test)]

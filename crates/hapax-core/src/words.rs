@@ -171,8 +171,6 @@ vocabulary! {
         /// The code itself.
         PayloadConflict = "PAYLOAD_CONFLICT",
         /// The code itself.
-        StaleSequence = "STALE_SEQUENCE",
-        /// The code itself.
         SchemaViolation = "SCHEMA_VIOLATION",
         /// The code itself.
         TimestampFutureBeyondTolerance = "TIMESTAMP_FUTURE_BEYOND_TOLERANCE",
@@ -216,7 +214,7 @@ impl Code {
             // 409 when the contract says `same = "reject"`; see `Receipt::status`.
             Self::DuplicateEventId => (200, State::DuplicateEventId),
             Self::PayloadConflict => (409, State::PayloadConflict),
-            Self::StaleSequence => (200, State::StaleSequence),
+            Self::StaleSequence => (200, State::SequenceOutOfOrder),
             Self::SchemaViolation => (400, State::SchemaViolation),
             Self::TimestampMissing => (400, State::TimestampMissing),
             Self::TimestampParseError => (400, State::TimestampInvalidFormat),
@@ -277,11 +275,10 @@ impl State {
             | Self::GapAbandoned
             | Self::ClockSkewDetected
             | Self::EventLateArrival
-            | Self::StaleSequence
+            | Self::TimestampRegression
             | Self::BatchStopped
             | Self::BatchRefused => LogClass::Warn,
-            Self::TimestampRegression
-            | Self::TimestampMissing
+            Self::TimestampMissing
             | Self::TimestampInvalidFormat
             | Self::TimestampNonUtc
             | Self::EventDuplicateRejected

@@ -84,6 +84,9 @@ impl Store for Memory {
         if write.streams.iter().any(moved) {
             return Err(StoreError::Conflict);
         }
+        for (name, salt) in write.tenants {
+            self.tenants.entry(name).or_insert(salt);
+        }
         for stream in write.streams {
             self.streams.entry(stream.key.clone()).or_default().apply(stream);
         }

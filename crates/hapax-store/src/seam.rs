@@ -108,6 +108,8 @@ pub struct LoadedStream {
 /// What a turn led to. All of it is written, or nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
+    /// Tenants that were made, with their salts.
+    pub tenants: Vec<(Arc<str>, [u8; 32])>,
     /// Streams that changed.
     pub streams: Vec<StreamWrite>,
     /// Handlers that were put.

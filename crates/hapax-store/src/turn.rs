@@ -24,8 +24,21 @@ use decide::Working;
 /// rare, and three times in a row means that something else is wrong.
 const TRIES_MAX: usize = 3;
 
-/// Takes a turn: one answer per request, in their order.
+/// Takes a turn: one answer per request, in their order. A contract is put in a turn of its own, because what follows it
+/// must be read and loaded under it.
 pub fn turn(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
+    let mut answers = Vec::with_capacity(requests.len());
+    for together in requests.chunk_by_mut(|one, next| !puts_contract(one) && !puts_contract(next)) {
+        answers.extend(take(store, together)?);
+    }
+    Ok(answers)
+}
+
+fn puts_contract(request: &Request) -> bool {
+    matches!(request.ask, Ask::PutContract { .. })
+}
+
+fn take(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
     for _ in 0..TRIES_MAX {
         let needs = prepare::prepare(store, requests)?;
         let loaded = store.load(&needs)?;
@@ -50,7 +63,8 @@ pub fn turn(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answ
 impl Write {
     /// Is there nothing to write?
     pub fn is_empty(&self) -> bool {
-        self.streams.is_empty()
+        self.tenants.is_empty()
+            && self.streams.is_empty()
             && self.handlers.is_empty()
             && self.states.is_empty()
             && self.handler_lanes.is_empty()

@@ -2,6 +2,7 @@
 //! and what was counted. A change there would make the ledger contradict itself.
 
 use super::{Contract, CounterRules, Different, Same};
+use crate::duration::Bound;
 use crate::source::{Place, Problem};
 
 /// The changes from what has been in force that the stream's entries forbid. `history` is every version so far, oldest
@@ -24,6 +25,8 @@ pub fn forbidden_changes(history: &[&Contract], new: &Contract) -> Vec<Problem> 
     let _: (Same, Different) = (after.same, after.different); // These two only choose the answer, and may change.
     forbid("envelope.id", old.envelope.id == new.envelope.id);
     forbid("envelope.lane", old.envelope.lane == new.envelope.lane);
+    // An id that is forgotten is guarded by the age of its event, so nobody may move the field that shows it.
+    forbid("envelope.time", before.keep == Bound::None || old.envelope.time == new.envelope.time);
     forbid("sequence.source", old.sequence.source == new.sequence.source);
     for counter in &new.counters {
         let Some(was) = history.iter().rev().find_map(|contract| counter_named(contract, &counter.name)) else {

@@ -8,41 +8,45 @@ use crate::pointer::Pointer;
 use crate::source::{Node, Place, Problem};
 
 /// Where the author wrote what, beside what it means.
-pub(super) struct WrittenAt {
-    seq: Option<Place>,
-    nonce: Option<Place>,
-}
+pub(super) struct Written<'n>(pub(super) &'n Node);
 
-impl WrittenAt {
-    pub(super) fn of(written: &Node) -> Self {
-        let in_envelope = |key| written.get("envelope").and_then(|envelope| envelope.get(key)).map(|node| node.at);
-        let nonce = written.get("nonce").map(|node| node.at).or_else(|| in_envelope("nonce"));
-        Self { seq: in_envelope("seq"), nonce }
+impl Written<'_> {
+    /// Where a key stands, if the author wrote it.
+    fn place(&self, key: &str) -> Option<Place> {
+        key.split('.').try_fold(self.0, |node, part| node.get(part)).map(|node| node.at)
+    }
+
+    /// A problem of several keys together stands where the first of them does that was written: the others may be a
+    /// preset's, which has no line.
+    fn problem(&self, key: &str, others: &[&str], why: impl Into<String>) -> Problem {
+        let at = std::iter::once(&key).chain(others).find_map(|key| self.place(key));
+        Problem { key: key.to_owned(), why: why.into(), at: at.unwrap_or_default() }
     }
 }
+
+/// What the distance between two copies of an event depends on.
+const WINDOW: &[&str] = &["time.past", "time.future", "time.required", "preset"];
 
 /// Adds every problem and every warning.
 pub(super) fn check(
     contract: &Contract,
-    written: &WrittenAt,
+    written: &Written<'_>,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<Problem>,
 ) {
-    horizon(contract, problems);
+    problems.extend(horizon(contract, written));
     nonces(contract, written, problems, warnings);
     if let (Bound::Within(late), Bound::Within(past)) = (contract.time.late, contract.time.past)
         && late > past
     {
         let why = format!("{late} is above time.past = {past}, so nothing could ever be marked late");
-        problems.push(problem("time.late", why));
+        problems.push(written.problem("time.late", &["time.past"], why));
     }
-    if contract.sequence.source == Source::Server
-        && let Some(at) = written.seq
-    {
+    if contract.sequence.source == Source::Server && written.place("envelope.seq").is_some() {
         let why = "the server assigns the numbers (sequence.source = \"server\"), so none is read from the document";
-        problems.push(Problem { at, ..problem("envelope.seq", why) });
+        problems.push(written.problem("envelope.seq", &[], why));
     }
-    amounts(contract, problems);
+    amounts(contract, written, problems);
     oddities(contract, warnings);
 }
 
@@ -58,60 +62,56 @@ fn window(contract: &Contract) -> Option<i128> {
     }
 }
 
-fn horizon(contract: &Contract, problems: &mut Vec<Problem>) {
-    let Bound::Within(keep) = contract.identity.keep else { return };
+fn horizon(contract: &Contract, written: &Written<'_>) -> Option<Problem> {
+    let Bound::Within(keep) = contract.identity.keep else { return None };
     let time = &contract.time;
-    if !time.required || time.past == Bound::None {
-        let why = format!(
+    let why = if !time.required || time.past == Bound::None {
+        format!(
             "an id is forgotten after {keep}, so an older event could be accepted twice: \
              set time.required = true and a finite time.past, or identity.keep = \"forever\""
-        );
-        problems.push(problem("identity.keep", why));
+        )
     } else if window(contract).is_none_or(|window| i128::from(keep.nanos()) < window) {
-        let why = format!(
-            "{keep} is shorter than time.past + time.future = {} + {}, so an event could be accepted twice",
-            time.past, time.future
-        );
-        problems.push(problem("identity.keep", why));
-    }
+        let (past, future) = (time.past, time.future);
+        format!(
+            "{keep} is shorter than time.past + time.future = {past} + {future}, so an event could be accepted twice"
+        )
+    } else {
+        return None;
+    };
+    Some(written.problem("identity.keep", WINDOW, why))
 }
 
-fn nonces(contract: &Contract, written: &WrittenAt, problems: &mut Vec<Problem>, warnings: &mut Vec<Problem>) {
+fn nonces(contract: &Contract, written: &Written<'_>, problems: &mut Vec<Problem>, warnings: &mut Vec<Problem>) {
     let Bound::Within(keep) = contract.nonce.keep else { return };
     if window(contract).is_some_and(|window| i128::from(keep.nanos()) >= window) {
         return;
     }
-    let why = format!(
-        "{keep} is shorter than time.past + time.future = {} + {}, so a replay would pass after it",
-        contract.time.past, contract.time.future
-    );
+    let (past, future) = (contract.time.past, contract.time.future);
+    let why =
+        format!("{keep} is shorter than time.past + time.future = {past} + {future}, so a replay would pass after it");
     if contract.nonce.required {
-        problems.push(problem("nonce.keep", why));
-    } else if let Some(at) = written.nonce
-        && contract.envelope.nonce.is_some()
+        problems.push(written.problem("nonce.keep", &[WINDOW, &["nonce.required"]].concat(), why));
+    } else if contract.envelope.nonce.is_some()
+        && (written.place("nonce").is_some() || written.place("envelope.nonce").is_some())
     {
-        warnings.push(Problem { at, ..problem("nonce.keep", why) });
+        warnings.push(written.problem("nonce.keep", &["nonce", "envelope.nonce"], why));
     }
 }
 
-fn amounts(contract: &Contract, problems: &mut Vec<Problem>) {
+fn amounts(contract: &Contract, written: &Written<'_>, problems: &mut Vec<Problem>) {
     let payload = &contract.identity.payload;
     let covers = |list: &[Pointer], field: &Pointer| list.iter().any(|part| part.is_prefix_of(field));
     for counter in &contract.counters {
-        let key = format!("counters.{}.amount", counter.name);
-        if covers(&payload.exclude, &counter.amount) {
-            let why = format!(
-                "{} is under identity.payload.exclude, so a retry with another amount would pass for the same event",
-                counter.amount
-            );
-            problems.push(problem(&key, why));
+        let (list, relation) = if covers(&payload.exclude, &counter.amount) {
+            ("identity.payload.exclude", "is under")
         } else if !payload.include.is_empty() && !covers(&payload.include, &counter.amount) {
-            let why = format!(
-                "{} is not under identity.payload.include, so a retry with another amount would pass for the same event",
-                counter.amount
-            );
-            problems.push(problem(&key, why));
-        }
+            ("identity.payload.include", "is not under")
+        } else {
+            continue;
+        };
+        let amount = &counter.amount;
+        let why = format!("{amount} {relation} {list}, so a retry with another amount would pass for the same event");
+        problems.push(written.problem(&format!("counters.{}.amount", counter.name), &[list], why));
     }
 }
 
@@ -130,6 +130,9 @@ fn oddities(contract: &Contract, warnings: &mut Vec<Problem>) {
     }
     if contract.nonce.required && contract.envelope.nonce.is_none() {
         warn("envelope.nonce", "a nonce is required, but no field holds it: every event is refused");
+    }
+    if contract.nonce.required && !time.required && contract.nonce.keep != Bound::None {
+        warn("nonce.required", "time.required is false, so an event without a time replays after nonce.keep");
     }
     if time.required && contract.envelope.time.is_none() {
         warn("envelope.time", "a time is required, but no field holds it: every event is refused");

@@ -1,6 +1,6 @@
 //! The presets: whole designs as contracts. They are the TOML files under `contracts/`, and nothing else.
 
-use crate::source::{Node, Value};
+use crate::source::{Node, Value, nearest};
 
 /// A contract to start from.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +21,19 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "cloudevents", toml: include_str!("../../../../contracts/cloudevents.toml") },
 ];
 
-/// The preset with this name.
-pub(super) fn named(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name == name)
-}
-
 impl Preset {
+    /// The preset with this name, or a sentence about those that there are.
+    pub fn named(name: &str) -> Result<&'static Self, String> {
+        let known = || PRESETS.iter().map(|preset| preset.name);
+        PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
+            let written = Node::implied(Value::Text(name.to_owned())).found();
+            match nearest(name, known()) {
+                Some(near) => format!("there is no preset {written}; did you mean \"{near}\"?"),
+                None => format!("there is no preset {written}; there are {}", known().collect::<Vec<_>>().join(", ")),
+            }
+        })
+    }
+
     /// Its tree. Places are dropped: a problem is never in a preset, and a line of it would mislead.
     pub(super) fn node(&self) -> Node {
         let mut node = Node::from_toml(self.toml).unwrap_or_else(|_| Node::implied(Value::Table(Vec::new())));

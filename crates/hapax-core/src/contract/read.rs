@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     BatchOrder, BatchRules, Contract, CounterRules, Different, Envelope, First, Identity, Mode, NonceRules, OnGap,
-    OnNumber, OnTime, Same, Scope, Sequence, Source, TimeRules, When, is_name, preset,
+    OnNumber, OnTime, Preset, Same, Scope, Sequence, Source, TimeRules, When, is_name,
 };
 use crate::duration::{Bound, Span};
+use crate::json;
 use crate::number::Number;
 use crate::payload::{Decimals, PayloadRules, Units};
 use crate::period::Period;
@@ -25,15 +26,15 @@ pub(super) fn read(written: Node) -> (Contract, Vec<Problem>) {
 }
 
 fn with_preset(written: Node, reader: &mut Reader) -> Node {
-    let Some(named) = written.get("preset") else { return written };
-    let at = named.at;
-    let name = if let Value::Text(name) = &named.value { name.clone() } else { named.kind().to_owned() };
-    if let Some(preset) = preset::named(&name) {
-        return written.over(preset.node());
+    // Anything but a text is complained about where the key is read.
+    let Some(Node { value: Value::Text(name), at }) = written.get("preset") else { return written };
+    match Preset::named(name) {
+        Ok(preset) => written.over(preset.node()),
+        Err(why) => {
+            reader.complain("preset", *at, why);
+            written
+        }
     }
-    let known: Vec<_> = preset::PRESETS.iter().map(|preset| preset.name).collect();
-    reader.complain("preset", at, format!("there is no preset \"{name}\"; there are {}", known.join(", ")));
-    written
 }
 
 fn read_top(top: &mut Table<'_>, reader: &mut Reader) -> Contract {
@@ -129,13 +130,13 @@ fn envelope_pointer(node: &Node, path: &str, reader: &mut Reader) -> Option<Poin
 
 fn pointer(node: &Node, path: &str, reader: &mut Reader) -> Option<Pointer> {
     let Value::Text(text) = &node.value else {
-        reader.complain(path, node.at, format!("expected a JSON Pointer such as \"/id\", found {}", node.kind()));
+        reader.complain(path, node.at, format!("expected a JSON Pointer such as \"/id\", found {}", node.found()));
         return None;
     };
     match Pointer::parse(text) {
         Ok(pointer) => Some(pointer),
         Err(why) => {
-            reader.complain(path, node.at, format!("\"{text}\" is not a JSON Pointer: {why}"));
+            reader.complain(path, node.at, format!("{} is not a JSON Pointer: {why}", node.found()));
             None
         }
     }
@@ -152,12 +153,13 @@ fn bound(table: &mut Table<'_>, key: &'static str, default: &str, reader: &mut R
         None => (default, table.at),
         Some(Node { value: Value::Text(text), at }) => (text.as_str(), *at),
         Some(node) => {
-            reader.complain(path, node.at, format!("expected a duration such as \"5m\", found {}", node.kind()));
+            reader.complain(path, node.at, format!("expected a duration such as \"5m\", found {}", node.found()));
             return Bound::None;
         }
     };
     Bound::parse(text).unwrap_or_else(|why| {
-        reader.complain(path, at, why.to_string());
+        let found = Node::implied(Value::Text(text.to_owned())).found();
+        reader.complain(path, at, format!("{found} is not a duration: {why}"));
         Bound::None
     })
 }
@@ -169,7 +171,7 @@ fn span(table: &mut Table<'_>, key: &'static str, default: &str, reader: &mut Re
         Bound::Within(span) => span,
         Bound::None => {
             if reader.problems.len() == before {
-                reader.complain(table.key(key), at, "must be a duration; \"none\" and \"forever\" are not");
+                reader.complain(table.key(key), at, "expected a duration such as \"5m\"; this one must have an end");
             }
             Span::ZERO
         }
@@ -222,11 +224,12 @@ fn items<T>(
 
 fn decimals(table: &mut Table<'_>, reader: &mut Reader) -> Option<Decimals> {
     let field = required_pointer(table, "field", reader);
-    let places = table.required("places", "the number of decimals", reader).and_then(|_| table.count("places", reader));
+    let node = table.required("places", "the number of decimals", reader)?;
+    let written = table.count("places", reader)?;
     // More places than an exact amount can have would be a slip of the pen.
-    let places = u32::try_from(places?).ok().filter(|places| *places <= 100);
+    let places = u32::try_from(written).ok().filter(|places| *places <= 100);
     if places.is_none() {
-        reader.complain(table.key("places"), table.at, "expected at most 100");
+        reader.complain(table.key("places"), node.at, format!("expected at most 100, found {written}"));
     }
     Some(Decimals { field: field?, places: places? })
 }
@@ -242,10 +245,15 @@ fn units(table: &mut Table<'_>, reader: &mut Reader) -> Option<Units> {
             Value::Text(text) | Value::Number(text) => text.as_str(),
             Value::Null | Value::Bool(_) | Value::List(_) | Value::Table(_) => "",
         };
-        // A factor is multiplied into every compared value: a bounded one keeps that cheap.
-        match Number::parse(text).filter(|_| text.len() <= 64) {
+        // A factor is multiplied into every compared value: a bounded one keeps that cheap. `1e70` is short, but shown
+        // it is long, and what is shown must be read.
+        let is_short = |factor: &Number| text.len() <= 64 && factor.to_string().len() <= 64;
+        match Number::parse(text).filter(is_short) {
             Some(factor) => _ = factors.insert(name.clone(), factor),
-            None => reader.complain(listed.key(name), node.at, "expected an exact decimal such as \"0.45359237\""),
+            None => {
+                let why = format!("expected an exact decimal such as \"0.45359237\", found {}", node.found());
+                reader.complain(listed.key(name), node.at, why);
+            }
         }
     }
     Some(Units { field: field?, unit: unit?, to: to?.to_owned(), factors })
@@ -268,7 +276,8 @@ fn sequence(table: &mut Table<'_>, reader: &mut Reader) -> Sequence {
     let gaps_open_max = table.count("gaps_open_max", reader).unwrap_or(10_000);
     if gaps_open_max == 0 || gaps_open_max > 1_000_000 {
         let at = table.node("gaps_open_max").map_or(table.at, |node| node.at);
-        reader.complain(table.key("gaps_open_max"), at, "expected a number from 1 to 1000000");
+        let why = format!("expected a number from 1 to 1000000, found {gaps_open_max}");
+        reader.complain(table.key("gaps_open_max"), at, why);
     }
     let expected_required_for = when(table, "expected_required_for", reader);
     Sequence { source, first, gap, gap_large, regression, repeat, gaps_open_max, expected_required_for }
@@ -282,7 +291,7 @@ fn first(table: &mut Table<'_>, reader: &mut Reader) -> First {
         Value::Number(text) if text == "1" => return First::Number(1),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_) | Value::Table(_) => {}
     }
-    reader.complain(table.key("first"), node.at, format!("expected \"any\", 0 or 1, found {}", node.to_json()));
+    reader.complain(table.key("first"), node.at, format!("expected \"any\", 0 or 1, found {}", node.found()));
     First::Any
 }
 
@@ -300,15 +309,17 @@ fn when(table: &mut Table<'_>, key: &'static str, reader: &mut Reader) -> Option
 }
 
 fn scalar(node: &Node, path: &str, reader: &mut Reader) -> Option<value::Value> {
-    match &node.value {
+    let value = match &node.value {
         Value::Text(text) => Some(value::Value::String(text.clone())),
         Value::Bool(yes) => Some(value::Value::Bool(*yes)),
-        Value::Number(text) => Number::parse(text).map(value::Value::Number),
-        Value::Null | Value::List(_) | Value::Table(_) => {
-            reader.complain(path, node.at, format!("expected a text, a number, true or false, found {}", node.kind()));
-            None
-        }
+        // What no document can hold, none can be compared with.
+        Value::Number(text) if json::parse(text.as_bytes()).is_ok() => Number::parse(text).map(value::Value::Number),
+        Value::Null | Value::Number(_) | Value::List(_) | Value::Table(_) => None,
+    };
+    if value.is_none() {
+        reader.complain(path, node.at, format!("expected a text, a number, true or false, found {}", node.found()));
     }
+    value
 }
 
 fn time(table: &mut Table<'_>, reader: &mut Reader) -> TimeRules {
@@ -346,7 +357,7 @@ fn counters(table: &Table<'_>, reader: &mut Reader) -> Vec<CounterRules> {
 fn counter(name: &str, node: &Node, parent: &Table<'_>, reader: &mut Reader) -> Option<CounterRules> {
     let mut table = reader.table(node, &parent.key(name));
     if !is_name(name) {
-        let why = "a name has letters, digits, `.`, `_`, `-`, begins with a letter or digit, and has at most 128";
+        let why = "a name begins with a letter or digit, and has at most 128 letters, digits, `.`, `_`, `-`";
         reader.complain(table.path.clone(), node.at, why);
     }
     let periods = [

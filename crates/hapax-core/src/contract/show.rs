@@ -1,122 +1,213 @@
 //! A contract written out whole, every key with its value, as JSON. It reads back as the same contract.
+//!
+//! It is made as the tree that contracts are read from, because that tree keeps every number exact.
 
 use serde::Serialize;
-use serde::ser::SerializeMap;
-use serde_json::{Value as Json, json};
 
 use super::{
-    BatchOrder, Contract, CounterRules, Different, First, Mode, OnGap, OnNumber, OnTime, Same, Scope, Source, When,
+    BatchOrder, Contract, CounterRules, Different, Envelope, First, Identity, Mode, OnGap, OnNumber, OnTime, Same,
+    Scope, Sequence, Source, TimeRules, When,
 };
-use crate::duration::Bound;
-use crate::payload::PayloadRules;
+use crate::payload::{Decimals, PayloadRules, Units};
 use crate::period::Period;
 use crate::pointer::Pointer;
-use crate::value::Value;
+use crate::source::{Node, Value};
+use crate::value;
 
 impl Serialize for Contract {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if let Some(preset) = &self.preset {
-            map.serialize_entry("preset", preset)?;
-        }
-        map.serialize_entry("mode", mode(self.mode))?;
-        for (key, table) in self.tables() {
-            map.serialize_entry(key, &table)?;
-        }
-        map.end()
+        self.node().serialize(serializer)
     }
 }
 
+/// The contract as compact JSON.
+pub fn to_json(contract: &Contract) -> String {
+    contract.node().to_json()
+}
+
 impl Contract {
-    fn tables(&self) -> [(&'static str, Json); 10] {
-        [
-            ("envelope", self.envelope_table()),
-            ("identity", self.identity_table()),
-            ("sequence", self.sequence_table()),
-            ("time", self.time_table()),
-            ("nonce", json!({ "required": self.nonce.required, "keep": keep(self.nonce.keep) })),
-            ("lanes", json!({ "silence": bound(self.silence) })),
-            ("batch", self.batch_table()),
-            ("override", json!({ "allowed": self.override_allowed })),
-            ("audit", json!({ "keep": keep(self.audit_keep) })),
-            ("counters", self.counters.iter().map(|rules| (rules.name.clone(), counter(rules))).collect::<Json>()),
-        ]
+    /// The tree that reads as this contract: every key with its value, in the order of the specification.
+    pub fn node(&self) -> Node {
+        let preset = self.preset.as_ref().map(|preset| ("preset", text(preset)));
+        let batch = [("order", text(batch_order(self.batch.order))), ("stop_on", text(self.stop_on()))];
+        let nonce = [("required", yes(self.nonce.required)), ("keep", text(self.nonce.keep.as_keep()))];
+        let counters = self.counters.iter().map(|rules| (rules.name.as_str(), counter(rules)));
+        let rest = [
+            ("mode", text(mode(self.mode))),
+            ("envelope", envelope(&self.envelope, self.sequence.source)),
+            ("identity", identity(&self.identity)),
+            ("sequence", sequence(&self.sequence)),
+            ("time", time(&self.time)),
+            ("nonce", table(nonce)),
+            ("lanes", table([("silence", text(self.silence))])),
+            ("batch", table(batch)),
+            ("override", table([("allowed", yes(self.override_allowed))])),
+            ("audit", table([("keep", text(self.audit_keep.as_keep()))])),
+            ("counters", table(counters)),
+        ];
+        table(preset.into_iter().chain(rest))
     }
 
-    fn envelope_table(&self) -> Json {
-        let envelope = &self.envelope;
-        let mut table = serde_json::Map::new();
-        // The server's numbers are read from nowhere, and the check refuses a contract that says where.
-        if self.sequence.source != Source::Server {
-            table.insert("seq".into(), field(envelope.seq.as_ref()));
-        }
-        table.insert("id".into(), field(envelope.id.as_ref()));
-        table.insert("lane".into(), lane(&envelope.lane));
-        table.insert("time".into(), field(envelope.time.as_ref()));
-        table.insert("nonce".into(), field(envelope.nonce.as_ref()));
-        table.insert("epoch".into(), field(envelope.epoch.as_ref()));
-        table.insert("expected".into(), field(envelope.expected.as_ref()));
-        Json::Object(table)
+    const fn stop_on(&self) -> &'static str {
+        if self.batch.stop_on_ordering { "ordering" } else { "never" }
     }
+}
 
-    fn identity_table(&self) -> Json {
-        let identity = &self.identity;
-        json!({
-            "required": identity.required,
-            "derive": pointers(&identity.derive),
-            "keep": keep(identity.keep),
-            "scope": match identity.scope { Scope::Stream => "stream", Scope::Lane => "lane" },
-            "same": match identity.same { Same::Replay => "replay", Same::Reject => "reject" },
-            "different": match identity.different { Different::Reject => "reject", Different::Warn => "warn" },
-            "payload": payload(&identity.payload),
-        })
-    }
+fn table<'k>(members: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
+    Node::implied(Value::Table(members.into_iter().map(|(key, node)| (key.to_owned(), node)).collect()))
+}
 
-    fn sequence_table(&self) -> Json {
-        let sequence = &self.sequence;
-        json!({
-            "source": match sequence.source {
-                Source::None => "none",
-                Source::Producer => "producer",
-                Source::Server => "server",
-            },
-            "first": match sequence.first { First::Any => json!("any"), First::Number(number) => json!(number) },
-            "gap": match sequence.gap { OnGap::Mark => "mark", OnGap::Reject => "reject" },
-            "gap_large": sequence.gap_large,
-            "regression": on_number(sequence.regression),
-            "repeat": on_number(sequence.repeat),
-            "gaps_open_max": sequence.gaps_open_max,
-            "expected_required_for": when(sequence.expected_required_for.as_ref()),
-        })
-    }
+fn list(items: impl IntoIterator<Item = Node>) -> Node {
+    Node::implied(Value::List(items.into_iter().collect()))
+}
 
-    fn time_table(&self) -> Json {
-        let time = &self.time;
-        json!({
-            "required": time.required,
-            "utc_only": time.utc_only,
-            "future": bound(time.future),
-            "past": bound(time.past),
-            "late": bound(time.late),
-            "regression": match time.regression {
-                OnTime::Ignore => "ignore",
-                OnTime::Mark => "mark",
-                OnTime::Reject => "reject",
-            },
-            "grace": time.grace.to_string(),
-        })
-    }
+fn text(value: impl ToString) -> Node {
+    Node::implied(Value::Text(value.to_string()))
+}
 
-    fn batch_table(&self) -> Json {
-        json!({
-            "order": match self.batch.order {
-                BatchOrder::AsSent => "as_sent",
-                BatchOrder::Time => "time",
-                BatchOrder::Sequence => "sequence",
-            },
-            "stop_on": if self.batch.stop_on_ordering { "ordering" } else { "never" },
-        })
+fn number(value: impl ToString) -> Node {
+    Node::implied(Value::Number(value.to_string()))
+}
+
+fn yes(value: bool) -> Node {
+    Node::implied(Value::Bool(value))
+}
+
+fn envelope(envelope: &Envelope, source: Source) -> Node {
+    let field = |pointer: &Option<Pointer>| pointer.as_ref().map_or(yes(false), text);
+    let lane = match envelope.lane.as_slice() {
+        [] => yes(false),
+        [one] => text(one),
+        parts => pointers(parts),
+    };
+    // The server's numbers are read from nowhere, and the check refuses a contract that says where.
+    let seq = (source != Source::Server).then(|| ("seq", field(&envelope.seq)));
+    let rest = [
+        ("time", field(&envelope.time)),
+        ("nonce", field(&envelope.nonce)),
+        ("epoch", field(&envelope.epoch)),
+        ("expected", field(&envelope.expected)),
+    ];
+    table([("id", field(&envelope.id)), ("lane", lane)].into_iter().chain(seq).chain(rest))
+}
+
+fn identity(identity: &Identity) -> Node {
+    let scope = match identity.scope {
+        Scope::Stream => "stream",
+        Scope::Lane => "lane",
+    };
+    let same = match identity.same {
+        Same::Replay => "replay",
+        Same::Reject => "reject",
+    };
+    let different = match identity.different {
+        Different::Reject => "reject",
+        Different::Warn => "warn",
+    };
+    table([
+        ("required", yes(identity.required)),
+        ("derive", pointers(&identity.derive)),
+        ("keep", text(identity.keep.as_keep())),
+        ("scope", text(scope)),
+        ("same", text(same)),
+        ("different", text(different)),
+        ("payload", payload(&identity.payload)),
+    ])
+}
+
+fn payload(rules: &PayloadRules) -> Node {
+    let decimals = |it: &Decimals| table([("field", text(&it.field)), ("places", number(it.places))]);
+    let units = |it: &Units| {
+        let factors = it.factors.iter().map(|(name, factor)| (name.as_str(), text(factor)));
+        table([("field", text(&it.field)), ("unit", text(&it.unit)), ("to", text(&it.to)), ("factors", table(factors))])
+    };
+    table([
+        ("include", pointers(&rules.include)),
+        ("exclude", pointers(&rules.exclude)),
+        ("lowercase", pointers(&rules.lowercase)),
+        ("utc", pointers(&rules.utc)),
+        ("decimals", list(rules.decimals.iter().map(decimals))),
+        ("units", list(rules.units.iter().map(units))),
+    ])
+}
+
+fn sequence(sequence: &Sequence) -> Node {
+    let source = match sequence.source {
+        Source::None => "none",
+        Source::Producer => "producer",
+        Source::Server => "server",
+    };
+    let first = match sequence.first {
+        First::Any => text("any"),
+        First::Number(first) => number(first),
+    };
+    let gap = match sequence.gap {
+        OnGap::Mark => "mark",
+        OnGap::Reject => "reject",
+    };
+    table([
+        ("source", text(source)),
+        ("first", first),
+        ("gap", text(gap)),
+        ("gap_large", number(sequence.gap_large)),
+        ("regression", text(on_number(sequence.regression))),
+        ("repeat", text(on_number(sequence.repeat))),
+        ("gaps_open_max", number(sequence.gaps_open_max)),
+        ("expected_required_for", when(sequence.expected_required_for.as_ref())),
+    ])
+}
+
+fn time(time: &TimeRules) -> Node {
+    let regression = match time.regression {
+        OnTime::Ignore => "ignore",
+        OnTime::Mark => "mark",
+        OnTime::Reject => "reject",
+    };
+    table([
+        ("required", yes(time.required)),
+        ("utc_only", yes(time.utc_only)),
+        ("future", text(time.future)),
+        ("past", text(time.past)),
+        ("late", text(time.late)),
+        ("regression", text(regression)),
+        ("grace", text(time.grace)),
+    ])
+}
+
+fn counter(rules: &CounterRules) -> Node {
+    let period = match rules.period {
+        Period::Hour => "hour",
+        Period::Day => "day",
+        Period::Week => "week",
+        Period::Month => "month",
+        Period::None => "none",
+    };
+    table([
+        ("key", pointers(&rules.key)),
+        ("amount", text(&rules.amount)),
+        ("period", text(period)),
+        ("lateness", text(rules.lateness)),
+        ("when", when(rules.when.as_ref())),
+    ])
+}
+
+fn when(when: Option<&When>) -> Node {
+    let Some(when) = when else { return table([]) };
+    table([("field", text(&when.field)), ("values", list(when.values.iter().map(scalar)))])
+}
+
+fn scalar(value: &value::Value) -> Node {
+    match value {
+        value::Value::Bool(value) => yes(*value),
+        value::Value::String(value) => text(value),
+        value::Value::Number(value) => number(value),
+        // A contract is read with none of these in it.
+        value::Value::Null | value::Value::Array(_) | value::Value::Object(_) => Node::implied(Value::Null),
     }
+}
+
+fn pointers(pointers: &[Pointer]) -> Node {
+    list(pointers.iter().map(text))
 }
 
 const fn mode(mode: Mode) -> &'static str {
@@ -135,81 +226,10 @@ const fn on_number(on: OnNumber) -> &'static str {
     }
 }
 
-fn field(pointer: Option<&Pointer>) -> Json {
-    pointer.map_or(Json::Bool(false), |pointer| Json::String(pointer.to_string()))
-}
-
-fn lane(parts: &[Pointer]) -> Json {
-    match parts {
-        [] => Json::Bool(false),
-        [one] => Json::String(one.to_string()),
-        _ => pointers(parts),
+const fn batch_order(order: BatchOrder) -> &'static str {
+    match order {
+        BatchOrder::AsSent => "as_sent",
+        BatchOrder::Time => "time",
+        BatchOrder::Sequence => "sequence",
     }
-}
-
-fn pointers(list: &[Pointer]) -> Json {
-    list.iter().map(ToString::to_string).collect()
-}
-
-fn bound(bound: Bound) -> String {
-    bound.to_string()
-}
-
-/// What is kept without end is kept for ever, not for none.
-fn keep(bound: Bound) -> String {
-    match bound {
-        Bound::None => "forever".to_owned(),
-        Bound::Within(span) => span.to_string(),
-    }
-}
-
-fn payload(rules: &PayloadRules) -> Json {
-    let decimals: Vec<Json> =
-        rules.decimals.iter().map(|it| json!({ "field": it.field.to_string(), "places": it.places })).collect();
-    let unit = |it: &crate::payload::Units| {
-        let factors: serde_json::Map<String, Json> =
-            it.factors.iter().map(|(name, factor)| (name.clone(), Json::String(factor.to_string()))).collect();
-        json!({ "field": it.field.to_string(), "unit": it.unit.to_string(), "to": it.to, "factors": factors })
-    };
-    json!({
-        "include": pointers(&rules.include),
-        "exclude": pointers(&rules.exclude),
-        "lowercase": pointers(&rules.lowercase),
-        "utc": pointers(&rules.utc),
-        "decimals": decimals,
-        "units": rules.units.iter().map(unit).collect::<Vec<_>>(),
-    })
-}
-
-fn when(when: Option<&When>) -> Json {
-    when.map_or(
-        json!({}),
-        |when| json!({ "field": when.field.to_string(), "values": when.values.iter().map(scalar).collect::<Vec<_>>() }),
-    )
-}
-
-fn scalar(value: &Value) -> Json {
-    match value {
-        Value::Bool(yes) => Json::Bool(*yes),
-        Value::String(text) => Json::String(text.clone()),
-        // A number that JSON cannot hold exactly here stays exact as raw text where it is compared; shown, it is rounded.
-        Value::Number(number) => serde_json::from_str(&number.to_string()).unwrap_or(Json::Null),
-        Value::Null | Value::Array(_) | Value::Object(_) => Json::Null,
-    }
-}
-
-fn counter(rules: &CounterRules) -> Json {
-    json!({
-        "key": pointers(&rules.key),
-        "amount": rules.amount.to_string(),
-        "period": match rules.period {
-            Period::Hour => "hour",
-            Period::Day => "day",
-            Period::Week => "week",
-            Period::Month => "month",
-            Period::None => "none",
-        },
-        "lateness": bound(rules.lateness),
-        "when": when(rules.when.as_ref()),
-    })
 }

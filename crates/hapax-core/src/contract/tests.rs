@@ -1,1 +1,3 @@
-
+mod reading;
+mod safety;
+mod shown;

@@ -1,10 +1,11 @@
 //! What a contract does, in plain words: one sentence for each rule that is on.
 
-use super::{BatchOrder, Contract, Different, First, Mode, OnGap, OnNumber, OnTime, Same, Scope, Source};
+use super::{BatchOrder, Contract, Different, First, Mode, OnGap, OnNumber, OnTime, Same, Scope, Source, When};
 use crate::duration::Bound;
 use crate::payload::PayloadRules;
 use crate::period::Period;
 use crate::pointer::Pointer;
+use crate::value::Value;
 
 /// The sentences, in the order of the checks.
 pub fn in_words(contract: &Contract) -> Vec<String> {
@@ -21,6 +22,9 @@ pub fn in_words(contract: &Contract) -> Vec<String> {
     lines.extend(nonce(contract));
     lines.extend(sequence(contract));
     lines.extend(batch(contract));
+    if let Bound::Within(silence) = contract.silence {
+        lines.push(format!("A lane without an event for {silence} is shown as stale."));
+    }
     if contract.override_allowed {
         lines.push("An admin may force an event past the checks of time and order.".to_owned());
     }
@@ -57,9 +61,10 @@ fn identity(contract: &Contract) -> String {
     let given = contract.envelope.id.as_ref().map(|id| format!("its id {id}"));
     let derived = (!rules.derive.is_empty()).then(|| format!("an id derived from {}", list(&rules.derive)));
     let source = match (given, derived) {
-        (Some(given), Some(derived)) => format!("{given}, or else {derived}"),
+        (Some(given), Some(derived)) => format!("{given}, or else {derived},"),
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => "nothing".to_owned(),
+        (None, None) if rules.required => return "No field holds an id, so every event is refused.".to_owned(),
+        (None, None) => return "No field holds an id: each event gets one, and retries are not recognised.".to_owned(),
     };
     let without = match (rules.required, rules.derive.is_empty()) {
         (true, true) => " An event without one is refused.",
@@ -130,11 +135,12 @@ fn time(contract: &Contract) -> Vec<String> {
 
 fn nonce(contract: &Contract) -> Option<String> {
     let field = contract.envelope.nonce.as_ref()?;
-    let keep = contract.nonce.keep;
-    contract
-        .nonce
-        .required
-        .then(|| format!("An event must have a nonce at {field}, which is good for one event of its lane for {keep}."))
+    let keep = match contract.nonce.keep {
+        Bound::None => "ever".to_owned(),
+        Bound::Within(keep) => keep.to_string(),
+    };
+    let has = if contract.nonce.required { "must have" } else { "may have" };
+    Some(format!("An event {has} a nonce at {field}; one is good for a single event of its lane for {keep}."))
 }
 
 fn sequence(contract: &Contract) -> Vec<String> {
@@ -146,7 +152,7 @@ fn sequence(contract: &Contract) -> Vec<String> {
             lines
                 .push("The ledger numbers the events of each lane; a sender may say which number it builds on.".into());
             if let Some(when) = &rules.expected_required_for {
-                lines.push(format!("It must, for events whose {} is one of those listed.", when.field));
+                lines.push(format!("It must, for events whose {}.", in_which(when)));
             }
         }
         Source::Producer => {
@@ -161,6 +167,22 @@ fn sequence(contract: &Contract) -> Vec<String> {
         }
     }
     lines
+}
+
+/// `/kind is "update" or "delete"`.
+fn in_which(when: &When) -> String {
+    let values: Vec<String> = when.values.iter().map(written).collect();
+    match values.split_last() {
+        Some((last, [])) => format!("{} is {last}", when.field),
+        Some((last, before)) => format!("{} is {} or {last}", when.field, before.join(", ")),
+        None => format!("{} is one of none", when.field),
+    }
+}
+
+fn written(value: &Value) -> String {
+    let mut out = Vec::new();
+    value.write_canonical(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 const fn made_of(on: OnNumber) -> &'static str {
@@ -188,18 +210,19 @@ fn batch(contract: &Contract) -> Option<String> {
 fn counters(contract: &Contract) -> Vec<String> {
     let one = |rules: &super::CounterRules| {
         let period = match rules.period {
-            Period::Hour => "hour",
-            Period::Day => "day",
-            Period::Week => "week",
-            Period::Month => "month",
-            Period::None => "no period",
+            Period::Hour => " per hour",
+            Period::Day => " per day",
+            Period::Week => " per week",
+            Period::Month => " per month",
+            Period::None => "",
         };
-        let key = if rules.key.is_empty() { "the whole stream".to_owned() } else { list(&rules.key) };
+        let key = if rules.key.is_empty() { String::new() } else { format!(" by {}", list(&rules.key)) };
+        let only = rules.when.as_ref().map(|when| format!(" of events whose {}", in_which(when))).unwrap_or_default();
         let late = match rules.lateness {
             Bound::None => "nothing is too late".to_owned(),
             Bound::Within(late) => format!("what is more than {late} behind the watermark becomes an adjustment"),
         };
-        format!("Counter {} adds up {} by {key} and {period}; {late}.", rules.name, rules.amount)
+        format!("Counter {} adds up {}{only}{key}{period}; {late}.", rules.name, rules.amount)
     };
     contract.counters.iter().map(one).collect()
 }

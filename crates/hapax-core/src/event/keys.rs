@@ -3,6 +3,8 @@
 //! A key of fixed size costs an index nothing to store and compare, and 256 bits cannot be made to collide. They are
 //! made where the document is read, on any core, and never by the writer.
 
+use std::hash::{Hash, Hasher};
+
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256.
@@ -14,12 +16,29 @@ pub fn digest(bytes: &[u8]) -> Digest {
 }
 
 /// An id in its scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Identity(pub Digest);
 
 /// A nonce in its lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NonceKey(pub Digest);
+
+/// A table needs only as many bits as it has places, and nobody can make two hashes agree in 64 of them at will.
+impl Hash for Identity {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(first_bits(&self.0));
+    }
+}
+
+impl Hash for NonceKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(first_bits(&self.0));
+    }
+}
+
+fn first_bits(digest: &Digest) -> u64 {
+    digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
 
 /// Who chose an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

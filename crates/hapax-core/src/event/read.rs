@@ -3,18 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-
-use super::{Counted, DEFAULT_LANE, Event, IdSource, Identity, NAME_BYTES_MAX, NonceKey, Stamp, digest};
-use crate::amount::{Amount, AmountFault};
-use crate::contract::{Contract, CounterRules, First, Mode, Scope, Source, Version, When};
-use crate::json::{self, Kind, Node, write_string};
-use crate::number::Number;
+use super::counted::counted;
+use super::identify::identify;
+use super::parts::{Part, integer, json_array};
+use super::{DEFAULT_LANE, Event, IdSource, Identity, NAME_BYTES_MAX, NonceKey, Stamp, digest};
+use crate::contract::{Contract, First, Mode, Source, Version, When};
+use crate::json::{self, Kind, Node};
 use crate::pointer::Pointer;
 use crate::refusal::{Refusal, Why};
 use crate::time::{self, Time};
-use crate::tuple::{self, TuplePart};
 use crate::value::Value;
 use crate::words::Code;
 
@@ -30,7 +27,7 @@ pub struct Door<'d> {
     /// The longest document, in bytes.
     pub event_bytes_max: usize,
     /// Does the caller's key cover this lane?
-    pub covers: &'d dyn Fn(&str) -> bool,
+    pub covers: &'d (dyn Fn(&str) -> bool + Sync),
 }
 
 impl std::fmt::Debug for Door<'_> {
@@ -109,7 +106,7 @@ fn present<'d>(root: Node<'d>, pointer: Option<&Pointer>) -> Option<Node<'d>> {
     root.at(pointer?).filter(|node| !node.is_null())
 }
 
-const A_NAME: &str = "a string of 1 to 256 bytes without U+0000";
+pub(super) const A_NAME: &str = "a string of 1 to 256 bytes without U+0000";
 
 /// A string that names something.
 fn name<'d>(root: Node<'d>, pointer: Option<&Pointer>) -> Result<Option<Cow<'d, str>>, Refusal> {
@@ -128,7 +125,7 @@ fn checked_name<'d>(node: Node<'d>, pointer: &Pointer, expected: &str) -> Result
     Err(Refusal::schema(pointer.to_string(), expected, found))
 }
 
-fn missing(pointer: Option<&Pointer>, expected: &str) -> Refusal {
+pub(super) fn missing(pointer: Option<&Pointer>, expected: &str) -> Refusal {
     let pointer = pointer.map_or_else(String::new, ToString::to_string);
     Refusal::schema(pointer, expected, "nothing")
 }
@@ -170,38 +167,6 @@ fn lane(root: Node<'_>, contract: &Contract) -> Result<Arc<str>, Refusal> {
     }
 }
 
-enum Part<'d> {
-    Text(Cow<'d, str>),
-    Integer(i128),
-    Number(Number),
-    Bool(bool),
-    Null,
-}
-
-/// An integer of 64 bits, signed or not, as written without point or exponent.
-fn integer(text: &str) -> Option<i128> {
-    let number: i128 = text.parse().ok()?;
-    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&number).then_some(number)
-}
-
-fn json_array(parts: &[Part<'_>]) -> Arc<str> {
-    let mut out = vec![b'['];
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        match part {
-            Part::Text(text) => write_string(&mut out, text),
-            Part::Integer(number) => out.extend_from_slice(number.to_string().as_bytes()),
-            Part::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
-            Part::Bool(yes) => out.extend_from_slice(if *yes { b"true" } else { b"false" }),
-            Part::Null => out.extend_from_slice(b"null"),
-        }
-    }
-    out.push(b']');
-    String::from_utf8(out).unwrap_or_default().into()
-}
-
 fn stamp(root: Node<'_>, contract: &Contract) -> Stamp {
     let Some(node) = present(root, contract.envelope.time.as_ref()) else { return Stamp::Absent };
     let Some(text) = node.as_str() else { return Stamp::NotText(name_of(node.kind())) };
@@ -209,91 +174,6 @@ fn stamp(root: Node<'_>, contract: &Contract) -> Stamp {
         Ok(time) => Stamp::Read(time),
         Err(fault) => Stamp::Unreadable(fault),
     }
-}
-
-/// Finds the id, or derives it, or assigns one.
-fn identify(event: &mut Event, root: Node<'_>, contract: &Contract, door: &Door<'_>) -> Result<(), Refusal> {
-    let rules = &contract.identity;
-    let id: Arc<str> = match &event.id {
-        Some(id) => Arc::clone(id),
-        None if !rules.derive.is_empty() => {
-            event.id_source = IdSource::Derived;
-            derive(root, contract, event.time, door.salt)?.into()
-        }
-        None if rules.required => return Err(missing(contract.envelope.id.as_ref(), A_NAME)),
-        None => {
-            event.id_source = IdSource::Assigned;
-            uuid_v7(door.now, door.spare).into()
-        }
-    };
-    let lane = event.lane.as_deref().filter(|_| rules.scope == Scope::Lane);
-    event.identity = Identity::of(lane, &id);
-    event.id = Some(id);
-    Ok(())
-}
-
-fn derive(root: Node<'_>, contract: &Contract, stamp: Stamp, salt: &[u8; 32]) -> Result<String, Refusal> {
-    let pointers = &contract.identity.derive;
-    let values: Vec<Option<Value>> = pointers.iter().map(|pointer| root.at(pointer).map(Value::from)).collect();
-    if values.iter().all(Option::is_none) {
-        let listed: Vec<_> = pointers.iter().map(ToString::to_string).collect();
-        return Err(Refusal::schema(
-            "",
-            format!("an id, or something to derive it from: {}", listed.join(", ")),
-            "neither",
-        ));
-    }
-    let nested: Vec<Vec<u8>> = values.iter().map(|value| canonical_json(value.as_ref())).collect();
-    let parts: Vec<TuplePart<'_>> = values
-        .iter()
-        .zip(pointers)
-        .zip(&nested)
-        .map(|((value, pointer), nested)| match (value, stamp) {
-            (Some(Value::String(_)), Stamp::Read(time)) if contract.envelope.time.as_ref() == Some(pointer) => {
-                TuplePart::Instant(time.nanos())
-            }
-            (None, _) => TuplePart::Absent,
-            (Some(Value::Null), _) => TuplePart::Null,
-            (Some(Value::Bool(yes)), _) => TuplePart::Bool(*yes),
-            (Some(Value::Number(number)), _) => TuplePart::Number(number),
-            (Some(Value::String(text)), _) => TuplePart::Text(text),
-            (Some(Value::Array(_) | Value::Object(_)), _) => TuplePart::Json(nested),
-        })
-        .collect();
-    // HMAC takes a key of any length.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(salt) else { return Ok(String::new()) };
-    mac.update(&tuple::canonical(&parts));
-    Ok(base64url(&mac.finalize().into_bytes()))
-}
-
-fn canonical_json(value: Option<&Value>) -> Vec<u8> {
-    let mut out = Vec::new();
-    if let Some(value @ (Value::Array(_) | Value::Object(_))) = value {
-        value.write_canonical(&mut out);
-    }
-    out
-}
-
-/// RFC 4648 section 5, without padding.
-fn base64url(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0_u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..=chunk.len() {
-            out.push(char::from(LETTERS[(group >> (18 - 6 * place) & 63) as usize]));
-        }
-    }
-    out
-}
-
-/// RFC 9562 version 7: milliseconds, then random bits.
-fn uuid_v7(now: Time, spare: u128) -> String {
-    let millis = u128::try_from(now.nanos().max(0) / 1_000_000).unwrap_or_default() & ((1 << 48) - 1);
-    let random = spare & ((1 << 74) - 1);
-    let bits = millis << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1);
-    let hex = format!("{bits:032x}");
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 const A_NUMBER: &str = "an integer from 0 to 18446744073709551615";
@@ -350,54 +230,6 @@ pub(crate) fn missing_nonce(contract: &Contract) -> Refusal {
     missing(contract.envelope.nonce.as_ref(), A_NAME)
 }
 
-fn applies(root: Node<'_>, when: &When) -> bool {
+pub(super) fn applies(root: Node<'_>, when: &When) -> bool {
     root.at(&when.field).map(Value::from).is_some_and(|value| when.values.contains(&value))
-}
-
-fn counted(root: Node<'_>, place: usize, rules: &CounterRules) -> Result<Option<Counted>, Refusal> {
-    if rules.when.as_ref().is_some_and(|when| !applies(root, when)) {
-        return Ok(None);
-    }
-    let parts = rules.key.iter().map(|pointer| key_part(root, pointer)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Some(Counted { counter: place, key: json_array(&parts), amount: amount(root, &rules.amount) }))
-}
-
-/// A part of a counter's key: absent counts as null, so that what cannot be attributed is still counted.
-fn key_part<'d>(root: Node<'d>, pointer: &Pointer) -> Result<Part<'d>, Refusal> {
-    const A_KEY: &str = "a string of at most 256 bytes, a number, true, false or null";
-    let Some(node) = root.at(pointer) else { return Ok(Part::Null) };
-    let part = match node.kind() {
-        Kind::Null => Some(Part::Null),
-        Kind::Bool => node.as_bool().map(Part::Bool),
-        Kind::Number if node.raw().len() <= NAME_BYTES_MAX => node.as_number().map(Part::Number),
-        Kind::String => {
-            node.as_str().filter(|text| text.len() <= NAME_BYTES_MAX && !text.contains('\0')).map(Part::Text)
-        }
-        Kind::Number | Kind::Array | Kind::Object => None,
-    };
-    part.ok_or_else(|| Refusal::schema(pointer.to_string(), A_KEY, name_of(node.kind())))
-}
-
-/// The text of a counter's key as the ledger writes it, from a JSON array that somebody wrote.
-pub fn counter_key(text: &[u8]) -> Option<Arc<str>> {
-    let document = json::parse(text).ok()?;
-    let root = document.root();
-    if root.kind() != Kind::Array {
-        return None;
-    }
-    let whole = Pointer::parse("").ok()?;
-    let parts = root.items().map(|item| key_part(item, &whole)).collect::<Result<Vec<_>, _>>().ok()?;
-    Some(json_array(&parts))
-}
-
-fn amount(root: Node<'_>, pointer: &Pointer) -> Result<Amount, String> {
-    let Some(node) = root.at(pointer) else { return Err(format!("there is none at {pointer}")) };
-    let text = match node.kind() {
-        Kind::Number => Cow::Borrowed(node.raw()),
-        Kind::String => node.as_str().unwrap_or_default(),
-        Kind::Null | Kind::Bool | Kind::Array | Kind::Object => {
-            return Err(format!("{} at {pointer} is not a number", name_of(node.kind())));
-        }
-    };
-    Amount::parse(&text).map_err(|fault: AmountFault| format!("{fault} (at {pointer})"))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Acknowledgement, Changes, CounterFacts, Facts};
+use super::{Acknowledgement, Changes, CounterFacts, Facts, LaneFacts};
 use crate::audit::{Attempt, Submitted};
 use crate::chain::entry_hash;
 use crate::counter::{Adjustment, Class, Counter, CounterKey};
@@ -28,18 +28,18 @@ impl Facts {
     }
 
     fn enter(&mut self, event: &Event, acceptance: Acceptance, basis: Basis, now: Time, caller: &Caller) -> Arc<Entry> {
-        let name = event.lane.clone().unwrap_or_default();
         self.head.events += 1;
-        self.remember_lane(&name);
-        let facts = match self.lanes.get_mut(&name) {
-            Some(facts) => facts,
-            None => self.lanes.entry(Arc::clone(&name)).or_default(),
-        };
+        let slot = acceptance.slot.unwrap_or_else(|| self.new_lane(event));
+        self.remember_lane(slot);
+        let facts = &mut self.lanes[slot];
+        let name = Arc::clone(&facts.name);
         let previous_in_lane = facts.lane.last_offset;
         facts.lane = acceptance.lane;
         facts.lane.last_offset = self.head.offset + 1;
         facts.gaps.apply(&acceptance.gaps);
-        facts.changed = true;
+        if !std::mem::replace(&mut facts.changed, true) {
+            self.touched.push(slot);
+        }
         self.changes.gaps.extend(acceptance.gaps.into_iter().map(|change| (Arc::clone(&name), change)));
 
         let entry = Entry {
@@ -91,6 +91,14 @@ impl Facts {
             self.set_counter(folding.key, folding.counter);
         }
         entry
+    }
+
+    fn new_lane(&mut self, event: &Event) -> usize {
+        let slot = self.lanes.len();
+        let name = event.lane.clone().unwrap_or_default();
+        self.lanes.push(LaneFacts { name: Arc::clone(&name), ..LaneFacts::default() });
+        self.slots.insert(name, slot);
+        slot
     }
 
     /// Gives an entry its offset, its attempt and its hash. Every entry of whatever kind goes through here.
@@ -189,7 +197,8 @@ impl Facts {
     /// Records a loss; answers whether any of the numbers was missing.
     pub(crate) fn acknowledge(&mut self, loss: &Acknowledgement) -> bool {
         let max = self.version.contract.sequence.gaps_open_max;
-        let Some(facts) = self.lanes.get_mut(&loss.lane) else { return false };
+        let Some(slot) = self.slot(&loss.lane) else { return false };
+        let facts = &mut self.lanes[slot];
         let mut edit = Edit::new(&facts.gaps);
         let mut lane = facts.lane.clone();
         if !edit.acknowledge(&mut lane, loss.from, loss.to, max) {
@@ -198,7 +207,9 @@ impl Facts {
         let edited = edit.finish();
         facts.gaps.apply(&edited.changes);
         facts.lane = lane;
-        facts.changed = true;
+        if !std::mem::replace(&mut facts.changed, true) {
+            self.touched.push(slot);
+        }
         self.changes.gaps.extend(edited.changes.into_iter().map(|change| (Arc::clone(&loss.lane), change)));
         self.changes.acknowledgements.push(loss.clone());
         true

@@ -1,7 +1,6 @@
 //! Taking back what a batch did to the facts: the old value of everything it touched, and how long the lists were.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::{Changes, CounterFacts, Facts, Head, LaneFacts};
 use crate::counter::CounterKey;
@@ -12,7 +11,10 @@ use crate::time::Time;
 #[derive(Debug)]
 pub(super) struct Undo {
     head: Head,
-    lanes: HashMap<Arc<str>, Option<LaneFacts>>,
+    lanes: HashMap<usize, LaneFacts>,
+    /// How many lanes there were; those beyond are new.
+    known_lanes: usize,
+    touched: usize,
     nonces: Vec<(NonceKey, Option<Time>)>,
     counters: HashMap<CounterKey, Option<CounterFacts>>,
     originals: Vec<Identity>,
@@ -35,6 +37,8 @@ impl Facts {
         self.undo = Some(Undo {
             head: self.head,
             lanes: HashMap::new(),
+            known_lanes: self.lanes.len(),
+            touched: self.touched.len(),
             nonces: Vec::new(),
             counters: HashMap::new(),
             originals: Vec::new(),
@@ -57,12 +61,13 @@ impl Facts {
     pub fn take_back(&mut self) {
         let Some(undo) = self.undo.take() else { return };
         self.head = undo.head;
-        for (name, lane) in undo.lanes {
-            _ = match lane {
-                Some(lane) => self.lanes.insert(name, lane),
-                None => self.lanes.remove(&name),
-            };
+        for (slot, lane) in undo.lanes {
+            self.lanes[slot] = lane;
         }
+        for new in self.lanes.drain(undo.known_lanes..) {
+            self.slots.remove(&new.name);
+        }
+        self.touched.truncate(undo.touched);
         // In reverse, so that the oldest value of one that was touched twice is the last to be put back.
         for (nonce, used_at) in undo.nonces.into_iter().rev() {
             _ = match used_at {
@@ -82,11 +87,12 @@ impl Facts {
         undo.lengths.restore(&mut self.changes);
     }
 
-    pub(super) fn remember_lane(&mut self, name: &Arc<str>) {
+    pub(super) fn remember_lane(&mut self, slot: usize) {
         if let Some(undo) = &mut self.undo
-            && !undo.lanes.contains_key(name)
+            && slot < undo.known_lanes
+            && !undo.lanes.contains_key(&slot)
         {
-            undo.lanes.insert(Arc::clone(name), self.lanes.get(name).cloned());
+            undo.lanes.insert(slot, self.lanes[slot].clone());
         }
     }
 

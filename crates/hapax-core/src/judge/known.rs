@@ -81,7 +81,7 @@ pub(super) fn recognise(facts: &Facts, event: &Event, now: Time, witness: &mut i
             rule,
             Outcome::Passed,
             || format!("{} with every id that is kept: new", id()),
-            || format!("identity.keep = {}", contract.identity.keep),
+            || format!("identity.keep = {}", contract.identity.keep.as_keep()),
         );
         return None;
     };

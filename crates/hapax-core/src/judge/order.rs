@@ -35,9 +35,6 @@ impl Case<'_> {
         self.call(place, number, first, witness)?;
         edit.enter(&mut self.lane, place, number, self.now, rules.gaps_open_max);
         self.edited = edit.finish();
-        if !self.edited.abandoned.is_empty() {
-            self.states.add(State::GapAbandoned);
-        }
         Ok(())
     }
 

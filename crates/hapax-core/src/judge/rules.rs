@@ -3,11 +3,9 @@
 //! A check that refuses says so with `?`; one that an admin may lift goes through [`Case::refuse`]. Nothing is written
 //! down before all have passed, so a refused event uses up nothing.
 
-use std::borrow::Cow;
-
-use super::{Acceptance, Outcome, Witness, noted};
+use super::{Acceptance, Outcome, Witness};
 use crate::contract::{Contract, Mode, OnTime, Source};
-use crate::duration::Bound;
+use crate::duration::{Bound, offset_in_words};
 use crate::entry::{Basis, GapDetail};
 use crate::event::{Event, Stamp, missing_nonce};
 use crate::facts::Facts;
@@ -23,7 +21,9 @@ pub(super) struct Case<'f> {
     pub(super) now: Time,
     pub(super) force: bool,
     /// The lane as it was.
-    pub(super) before: Cow<'f, Lane>,
+    pub(super) before: &'f Lane,
+    /// Where it stands in the facts.
+    slot: Option<usize>,
     pub(super) gaps: &'f Gaps,
     /// The lane as it will be.
     pub(super) lane: Lane,
@@ -38,14 +38,16 @@ pub(super) struct Case<'f> {
 
 impl<'f> Case<'f> {
     pub(super) fn open(facts: &'f Facts, event: &'f Event, now: Time, force: bool) -> Self {
-        let (before, gaps) = facts.lane(event.lane.as_deref().unwrap_or_default());
+        let slot = facts.slot(event.lane.as_deref().unwrap_or_default());
+        let (before, gaps) = facts.lane_at(slot);
         Self {
             facts,
             event,
             now,
             force,
-            lane: before.clone().into_owned(),
+            lane: before.clone(),
             before,
+            slot,
             gaps,
             edited: Edited::default(),
             marks: Marks::NONE,
@@ -62,7 +64,7 @@ impl<'f> Case<'f> {
 
     /// The checks, in the order that the specification gives them.
     pub(super) fn run(&mut self, basis: &mut Basis, witness: &mut impl Witness) -> Result<(), Box<Refusal>> {
-        basis.lane(&self.before, self.facts.version.baseline);
+        basis.lane(self.before, self.facts.version.baseline);
         self.nonce_is_there(witness)?;
         self.time_format(witness)?;
         self.time_bounds(witness)?;
@@ -94,7 +96,7 @@ impl<'f> Case<'f> {
             return Err(Box::new(refusal));
         }
         self.marks.add(Mark::Override);
-        self.states = noted(self.states, refusal.state);
+        self.states.add(refusal.state);
         self.refusal.get_or_insert_with(|| Box::new(refusal));
         Ok(())
     }
@@ -103,7 +105,7 @@ impl<'f> Case<'f> {
     pub(super) fn would_refuse(&mut self, refusal: Box<Refusal>, witness: &mut impl Witness) {
         witness.saw("mode", Outcome::WouldRefuse, || refusal.message(), || "mode = \"shadow\"".to_owned());
         self.marks.add(Mark::WouldReject);
-        self.states = noted(self.states, refusal.state);
+        self.states.add(refusal.state);
         self.refusal = Some(refusal);
         self.would = true;
     }
@@ -113,7 +115,7 @@ impl<'f> Case<'f> {
         let server = self.contract().sequence.source == Source::Server;
         // A fact that a check looks at moves only with an event that the checks let through.
         let passed = mode != Mode::Off && !self.would;
-        let mut lane = if passed { self.lane } else { self.before.into_owned() };
+        let mut lane = if passed { self.lane } else { self.before.clone() };
         let seq = match self.event.seq {
             None if server && !self.would => {
                 // 2^64 numbers cannot be used up; `expected` refuses the one beyond them.
@@ -124,12 +126,17 @@ impl<'f> Case<'f> {
         };
         lane.events += 1;
         lane.last_arrival = lane.last_arrival.max(Some(self.now));
+        let abandoned = if passed { self.edited.abandoned } else { Vec::new() };
+        // Only an event that moved the lane can have made it stop waiting.
+        let states = if abandoned.is_empty() { self.states } else { self.states.with(State::GapAbandoned) };
         Acceptance {
+            slot: self.slot,
             seq,
             marks: self.marks,
-            states: self.states,
-            gap: self.gap.filter(|_| passed),
-            abandoned: if passed { self.edited.abandoned } else { Vec::new() },
+            states,
+            // The mark says that there is a gap, so the detail says which; also where a later check would have refused.
+            gap: self.gap.filter(|_| passed || self.marks.has(Mark::HasGaps)),
+            abandoned,
             refusal: self.refusal,
             lane,
             gaps: if passed { self.edited.changes } else { Vec::new() },
@@ -199,7 +206,7 @@ impl<'f> Case<'f> {
         witness.saw(
             rule,
             outcome,
-            || format!("observed {observed}, ingested {}: {skew} ns ahead", self.now),
+            || format!("{observed} with our {}: {}", self.now, offset_in_words(skew)),
             || format!("time.future = {}, time.past = {}, time.late = {}", rules.future, rules.past, rules.late),
         );
         Ok(())
@@ -210,7 +217,7 @@ impl<'f> Case<'f> {
         let keep = self.contract().nonce.keep;
         let used = self.facts.nonce(nonce).filter(|used_at| keep.holds(self.now.since(*used_at)));
         basis.nonce_used_at = used;
-        let because = || format!("nonce.keep = {keep}");
+        let because = || format!("nonce.keep = {}", keep.as_keep());
         let Some(used_at) = used else {
             witness.saw("nonce", Outcome::Passed, || "not used in this lane".to_owned(), because);
             return Ok(());

@@ -21,13 +21,14 @@ impl Reader {
     /// Opens a table; anything else is a problem and reads as an empty one.
     pub fn table<'n>(&mut self, node: &'n Node, path: &str) -> Table<'n> {
         let members = match &node.value {
-            Value::Table(members) => members.as_slice(),
+            Value::Table(members) => Some(members.as_slice()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => {
                 self.complain(path, node.at, format!("expected a table, found {}", node.kind()));
-                &[]
+                None
             }
         };
-        Table { path: path.to_owned(), at: node.at, members, asked: Vec::new() }
+        let is_table = members.is_some();
+        Table { path: path.to_owned(), at: node.at, members: members.unwrap_or_default(), is_table, asked: Vec::new() }
     }
 }
 
@@ -39,6 +40,8 @@ pub struct Table<'n> {
     /// Where it begins.
     pub at: Place,
     members: &'n [(String, Node)],
+    /// Something else stood here, and was complained about; what it lacks is then no news.
+    is_table: bool,
     asked: Vec<&'static str>,
 }
 
@@ -60,7 +63,7 @@ impl<'n> Table<'n> {
     /// The value of a key that must be there.
     pub fn required(&mut self, key: &'static str, what: &str, reader: &mut Reader) -> Option<&'n Node> {
         let node = self.node(key);
-        if node.is_none() {
+        if node.is_none() && self.is_table {
             reader.complain(self.key(key), self.at, format!("is missing; expected {what}"));
         }
         node
@@ -94,22 +97,20 @@ impl<'n> Table<'n> {
         {
             return Some(number);
         }
-        let found = if let Value::Number(text) = &node.value { text } else { node.kind() };
-        reader.complain(self.key(key), node.at, format!("expected a whole number from 0, found {found}"));
+        reader.complain(self.key(key), node.at, format!("expected a whole number from 0, found {}", node.found()));
         None
     }
 
     /// One of a closed list of words.
     pub fn word<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)], default: T, reader: &mut Reader) -> T {
         let Some(node) = self.node(key) else { return default };
-        if let Value::Text(text) = &node.value {
-            if let Some((_, value)) = words.iter().find(|(word, _)| word == text) {
-                return *value;
-            }
-            reader.complain(self.key(key), node.at, format!("expected {}, found \"{text}\"", one_of(words)));
-        } else {
-            reader.complain(self.key(key), node.at, format!("expected {}, found {}", one_of(words), node.kind()));
+        if let Value::Text(text) = &node.value
+            && let Some((_, value)) = words.iter().find(|(word, _)| word == text)
+        {
+            return *value;
         }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        reader.complain(self.key(key), node.at, format!("expected {}, found {}", one_of(&known), node.found()));
         default
     }
 
@@ -118,7 +119,7 @@ impl<'n> Table<'n> {
         let path = self.key(key);
         match self.node(key) {
             Some(node) => reader.table(node, &path),
-            None => Table { path, at: self.at, members: &[], asked: Vec::new() },
+            None => Table { path, at: self.at, members: &[], is_table: true, asked: Vec::new() },
         }
     }
 
@@ -144,35 +145,58 @@ impl<'n> Table<'n> {
             if self.asked.contains(&key.as_str()) {
                 continue;
             }
-            let near = self.asked.iter().map(|known| (distance(known, key), *known)).min();
-            let why = match near {
-                Some((far, known)) if far <= 2 || known.starts_with(key.as_str()) => {
-                    format!("is not a key that is known here; did you mean `{known}`?")
-                }
-                _ if self.asked.is_empty() => "is not known here".to_owned(),
-                _ => format!("is not a key that is known here; known are {}", self.asked.join(", ")),
+            let why = match nearest(key, self.asked.iter().copied()) {
+                Some(known) => format!("is not a key that is known here; did you mean `{known}`?"),
+                None if self.asked.is_empty() => "is not known here".to_owned(),
+                None => format!("is not a key that is known here; known are {}", self.asked.join(", ")),
             };
             reader.complain(self.key(key), node.at, why);
         }
     }
 }
 
-fn one_of<T>(words: &[(&str, T)]) -> String {
-    words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
+/// Words in the form of a message: `"a", "b" or "c"`.
+pub(super) fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
 }
 
-/// How many letters must be added, dropped or changed to make one word the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let change = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+/// The known word that was probably meant: one that begins like it, or differs by a slip or two.
+pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    // In a short word two slips leave nothing that was meant.
+    let slips_max = if word.chars().count() < 5 { 1 } else { 2 };
+    let (slips, nearest) = known
+        .into_iter()
+        .map(|known| (if word.len() > 1 && known.starts_with(word) { 1 } else { slips(word, known) }, known))
+        .min()?;
+    (slips <= slips_max).then_some(nearest)
+}
+
+/// How many letters must be added, dropped, changed or swapped with their neighbour to make one word the other.
+fn slips(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    // Nobody's slip is that long, and the table would be.
+    if one.len() > 64 {
+        return usize::MAX;
+    }
+    let mut table = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for i in 0..=one.len() {
+        for j in 0..=other.len() {
+            if i == 0 || j == 0 {
+                table[i][j] = i + j;
+                continue;
+            }
+            let change = table[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            let mut least = change.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                least = least.min(table[i - 2][j - 2] + 1);
+            }
+            table[i][j] = least;
         }
     }
-    row[other.len()]
+    table[one.len()][other.len()]
 }

@@ -9,15 +9,19 @@ use crate::json::{self, Kind};
 impl Node {
     /// Reads TOML. The problem says the line and what the parser wanted there.
     pub fn from_toml(text: &str) -> Result<Self, Problem> {
-        let lines = Lines::of(text);
+        let lines = Lines::of(text.as_bytes());
         match DeTable::parse(text) {
             Ok(table) => {
                 let at = lines.place(table.span().start);
                 Ok(Self { value: from_table(table.into_inner(), &lines)?, at })
             }
             Err(error) => {
-                let at = error.span().map_or(Place::default(), |span| lines.place(span.start));
-                let why = error.message().trim().replace('\n', ", ");
+                let span = error.span();
+                let at = span.as_ref().map_or(Place::default(), |span| lines.place(span.start));
+                let why = match span.and_then(|span| lines.written(span)) {
+                    Some(key) if error.message() == "duplicate key" => format!("the key `{key}` is there twice"),
+                    _ => error.message().trim().replace('\n', ", "),
+                };
                 Err(Problem { key: String::new(), why: format!("not TOML: {why}"), at })
             }
         }
@@ -25,7 +29,7 @@ impl Node {
 
     /// Reads JSON, as strictly as an event is read.
     pub fn from_json(text: &[u8]) -> Result<Self, Problem> {
-        let lines = Lines::of(&String::from_utf8_lossy(text));
+        let lines = Lines::of(text);
         match json::parse(text) {
             Ok(document) => Ok(from_json_node(document.root(), text, &lines)),
             Err(fault) => {
@@ -35,37 +39,48 @@ impl Node {
     }
 }
 
-/// Where each line begins, so that a place is a binary search and not a count.
-struct Lines(Vec<usize>);
+/// A text, and where each of its lines begins, so that a place is a binary search and not a count.
+struct Lines<'t> {
+    text: &'t [u8],
+    starts: Vec<usize>,
+}
 
-impl Lines {
-    fn of(text: &str) -> Self {
-        let after_newline = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self(std::iter::once(0).chain(after_newline).collect())
+impl<'t> Lines<'t> {
+    fn of(text: &'t [u8]) -> Self {
+        let after_newline = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, starts: std::iter::once(0).chain(after_newline).collect() }
     }
 
     fn place(&self, offset: usize) -> Place {
-        let line = self.0.partition_point(|start| *start <= offset);
-        let start = self.0.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let before = self.text.get(start..offset).unwrap_or_default();
+        let letters = before.iter().filter(|byte| (**byte & 0b1100_0000) != 0b1000_0000).count();
         let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        Place { line: number(line), column: number(offset - start + 1) }
+        Place { line: number(line), column: number(letters + 1) }
+    }
+
+    /// What was written there.
+    fn written(&self, span: std::ops::Range<usize>) -> Option<String> {
+        self.text.get(span).and_then(|text| std::str::from_utf8(text).ok()).map(str::to_owned)
     }
 }
 
-fn from_table(table: DeTable<'_>, lines: &Lines) -> Result<Value, Problem> {
+fn from_table(table: DeTable<'_>, lines: &Lines<'_>) -> Result<Value, Problem> {
     let members = table.into_iter().map(|(key, value)| Ok((key.into_inner().into_owned(), from_value(value, lines)?)));
     Ok(Value::Table(members.collect::<Result<_, Problem>>()?))
 }
 
-fn from_value(value: Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, Problem> {
-    let at = lines.place(value.span().start);
+fn from_value(value: Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Result<Node, Problem> {
+    let span = value.span();
+    let at = lines.place(span.start);
     let value = match value.into_inner() {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Boolean(yes) => Value::Bool(yes),
         DeValue::Integer(number) => Value::Number(integer(number.as_str(), number.radix(), at)?),
         DeValue::Float(number) => Value::Number(float(number.as_str(), at)?),
         // An unquoted date stands for the text it was written with.
-        DeValue::Datetime(time) => Value::Text(time.to_string()),
+        DeValue::Datetime(time) => Value::Text(lines.written(span).unwrap_or_else(|| time.to_string())),
         DeValue::Array(items) => {
             Value::List(items.into_iter().map(|item| from_value(item, lines)).collect::<Result<_, _>>()?)
         }
@@ -92,7 +107,7 @@ fn float(text: &str, at: Place) -> Result<String, Problem> {
     Ok(text.to_owned())
 }
 
-fn from_json_node(node: json::Node<'_>, text: &[u8], lines: &Lines) -> Node {
+fn from_json_node(node: json::Node<'_>, text: &[u8], lines: &Lines<'_>) -> Node {
     let start = node.raw().as_ptr() as usize - text.as_ptr() as usize;
     let value = match node.kind() {
         Kind::Null => Value::Null,

@@ -1,0 +1,86 @@
+//! Any contract, any documents: a verdict for each, never a panic, and a ledger that adds up.
+//!
+//! The input is a contract and documents, separated by lines of `---`. A contract that is refused ends the run.
+
+#![no_main]
+
+use std::sync::Arc;
+
+use hapax_core::batch::{Terms, submit};
+use hapax_core::chain::Verifier;
+use hapax_core::contract::{Contract, Version, in_words};
+use hapax_core::counter::Recount;
+use hapax_core::event::{Door, read};
+use hapax_core::explain::{explain_attempt, explain_entry};
+use hapax_core::facts::{Facts, Head};
+use hapax_core::receipt::Receipt;
+use hapax_core::time::Time;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let mut parts = split(input);
+    let Some(contract) = parts.next().and_then(|text| std::str::from_utf8(text).ok()) else { return };
+    let Ok(checked) = Contract::from_toml(contract) else { return };
+    let shown = serde_json_of(&checked.contract);
+    let again = Contract::from_json(shown.as_bytes()).expect("a shown contract reads back");
+    assert_eq!(again.contract, checked.contract, "and is the same");
+    let _ = in_words(&checked.contract);
+
+    let version = Version::first(checked.contract);
+    let now = Time::from_nanos(1_767_225_600_000_000_000);
+    let mut facts = Facts::new(Arc::from("fuzz"), version.clone(), Head::default());
+    let documents: Vec<Arc<[u8]>> = parts.take(16).map(Arc::from).collect();
+    let events: Vec<_> = documents
+        .iter()
+        .enumerate()
+        .map(|(index, document)| {
+            let door = Door { salt: &[7; 32], now, spare: index as u128, event_bytes_max: 1 << 20, covers: &|_| true };
+            read(Arc::clone(document), &version, &door)
+        })
+        .collect();
+    let answer = submit(&mut facts, &events, now, &Terms::default());
+    assert_eq!(answer.receipts.len(), documents.len(), "one verdict for each");
+
+    let mut verifier = Verifier::new("fuzz");
+    let mut recount = Recount::default();
+    for receipt in &answer.receipts {
+        match receipt {
+            Receipt::Accepted(entry) => {
+                assert!(explain_entry(entry, &version, &[7; 32]).agrees, "derived again, it is the same");
+                recount.add(entry, &version);
+            }
+            Receipt::Other { attempt, original, .. } => {
+                let explained = explain_attempt(attempt, &version, original.as_ref(), &[7; 32]);
+                assert!(explained.agrees, "derived again, it is the same: {explained:?}");
+            }
+        }
+    }
+    for entry in &facts.changes().entries {
+        verifier.next(entry).expect("the chain holds");
+    }
+    let (_, changes) = facts.into_changes();
+    let list = |key: &_| changes.adjustments.iter().filter(|(other, _)| other == key).map(|(_, it)| it.clone()).collect();
+    let differences = recount.differences(changes.counters.iter().map(|(key, counter)| (key, counter)), list);
+    assert!(differences.is_empty() || version.contract.batch.order != hapax_core::contract::BatchOrder::AsSent, "{differences:?}");
+});
+
+fn split(input: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(input);
+    std::iter::from_fn(move || {
+        let here = rest?;
+        match here.windows(5).position(|window| window == b"\n---\n") {
+            Some(at) => {
+                rest = Some(&here[at + 5..]);
+                Some(&here[..at])
+            }
+            None => {
+                rest = None;
+                Some(here)
+            }
+        }
+    })
+}
+
+fn serde_json_of(contract: &Contract) -> String {
+    hapax_core::contract::to_json(contract)
+}
