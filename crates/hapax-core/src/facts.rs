@@ -252,6 +252,3 @@ impl Facts {
         (self.head, self.changes)
     }
 }
-
-#[cfg(test)]
-mod tests;

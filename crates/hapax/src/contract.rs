@@ -1,12 +1,14 @@
 //! `hapax contract`: what a contract does, in words, and what is wrong with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
-use hapax_core::contract::{Checked, Contract as Rules, PRESETS, in_words};
+use hapax_core::contract::{Checked, Contract as Rules, PRESETS, Preset, in_words};
+use hapax_core::source::Node;
 
 use crate::outcome::Outcome;
+use crate::{say, written};
 
 /// What to do with a contract.
 #[derive(Subcommand)]
@@ -44,8 +46,9 @@ impl Contract {
             Self::Show { preset: Some(preset), output } => show(&preset, output),
             Self::Show { preset: None, .. } => {
                 for preset in PRESETS {
+                    // The first comment of each file says what it is for, and after the colon how.
                     let about = preset.toml.lines().next().unwrap_or_default().trim_start_matches("# ");
-                    println!("{:<20} {about}", preset.name);
+                    say::line(format_args!("{:<20} {}", preset.name, about.split(':').next().unwrap_or_default()));
                 }
                 Ok(Outcome::Fine)
             }
@@ -53,39 +56,37 @@ impl Contract {
     }
 }
 
-fn check(file: &PathBuf) -> anyhow::Result<Outcome> {
-    let text = if file.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin()).context("standard input cannot be read")?
-    } else {
-        std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?
-    };
+fn check(file: &Path) -> anyhow::Result<Outcome> {
+    let shown = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
+    let text = written::text(file).map_err(|why| anyhow!("{shown}: {why}"))?;
     // A TOML document never begins with a brace, and a JSON contract always does.
-    let read =
-        if text.trim_start().starts_with('{') { Rules::from_json(text.as_bytes()) } else { Rules::from_toml(&text) };
-    match read {
+    let tree =
+        if text.trim_start().starts_with('{') { Node::from_json(text.as_bytes()) } else { Node::from_toml(&text) };
+    let is_scenario = tree.as_ref().is_ok_and(|tree| tree.get("step").is_some() && tree.get("contract").is_some());
+    if is_scenario {
+        eprintln!("{shown}: this is a scenario, not a contract; `hapax test` runs it");
+        return Ok(Outcome::Wrong);
+    }
+    match tree.map_err(|problem| vec![problem]).and_then(Rules::from_node) {
         Ok(Checked { contract, warnings }) => {
-            in_words(&contract).iter().for_each(|line| println!("{line}"));
-            warnings.iter().for_each(|warning| println!("warning: {warning}"));
+            in_words(&contract).iter().for_each(say::line);
+            warnings.iter().for_each(|warning| say::line(format_args!("warning: {warning}")));
             Ok(Outcome::Fine)
         }
         Err(problems) => {
-            problems.iter().for_each(|problem| eprintln!("{}: {problem}", file.display()));
+            problems.iter().for_each(|problem| eprintln!("{shown}: {problem}"));
             Ok(Outcome::Wrong)
         }
     }
 }
 
 fn show(name: &str, form: Form) -> anyhow::Result<Outcome> {
-    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
-        let known: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        bail!("there is no preset \"{name}\"; there are {}", known.join(", "));
-    };
-    let read =
-        || Rules::from_toml(&format!("preset = \"{name}\"")).map_err(|_| anyhow::anyhow!("the preset is broken"));
+    let preset = Preset::named(name).map_err(|why| anyhow!(why))?;
+    let read = || Rules::from_toml(&format!("preset = \"{name}\"")).map_err(|_| anyhow!("the preset is broken"));
     match form {
-        Form::Toml => print!("{}", preset.toml),
-        Form::Json => println!("{}", serde_json::to_string_pretty(&read()?.contract)?),
-        Form::Words => in_words(&read()?.contract).iter().for_each(|line| println!("{line}")),
+        Form::Toml => say::text(preset.toml),
+        Form::Json => say::line(serde_json::to_string_pretty(&read()?.contract)?),
+        Form::Words => in_words(&read()?.contract).iter().for_each(say::line),
     }
     Ok(Outcome::Fine)
 }

@@ -4,8 +4,10 @@
 
 mod contract;
 mod outcome;
+mod say;
 mod scenario;
 mod test;
+mod written;
 
 use std::process::ExitCode;
 

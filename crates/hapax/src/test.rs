@@ -3,87 +3,86 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hapax_core::contract::Contract;
 
 use crate::outcome::Outcome;
 use crate::scenario::{Failure, Scenario};
+use crate::{say, written};
 
 /// Run scenario files on the real engine, with a store in memory and the clock that the files give.
 #[derive(Args)]
 pub(crate) struct Test {
-    /// Scenario files.
+    /// Scenario files; `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Explain a step: its rules one by one, what was compared with what.
-    #[arg(long, value_name = "N")]
+    /// Explain a step, counted from 1: its rules one by one, what was compared with what.
+    #[arg(long, value_name = "N", value_parser = step_number)]
     explain: Option<usize>,
 }
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let mut counts = (0, 0, 0);
-        for file in &self.files {
-            match run_file(file, self.explain) {
-                Outcome::Fine => counts.0 += 1,
-                Outcome::Failed => counts.1 += 1,
-                Outcome::Wrong => counts.2 += 1,
-            }
-        }
-        let (passed, failed, wrong) = counts;
-        if wrong > 0 {
-            let files = if wrong == 1 { "1 file is".to_owned() } else { format!("{wrong} files are") };
-            println!("{files} not a scenario; the others:");
-        }
-        println!("{passed} passed, {failed} failed");
-        Ok(match counts {
-            (_, 0, 0) => Outcome::Fine,
-            (_, _, 0) => Outcome::Failed,
-            (_, _, _) => Outcome::Wrong,
-        })
+        let outcomes: Vec<Outcome> = self.files.iter().map(|file| run_file(file, self.explain)).collect();
+        let count = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
+        let (passed, failed, wrong) = (count(Outcome::Fine), count(Outcome::Failed), count(Outcome::Wrong));
+        let not_run = if wrong > 0 { format!(", {wrong} not run") } else { String::new() };
+        say::line(format_args!("{passed} passed, {failed} failed{not_run}"));
+        Ok(outcomes.into_iter().max().unwrap_or(Outcome::Fine))
     }
+}
+
+fn step_number(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|number| *number > 0).ok_or("steps are counted from 1")
 }
 
 fn run_file(file: &Path, explain: Option<usize>) -> Outcome {
-    let shown = file.display();
-    let text = match std::fs::read_to_string(file) {
+    let shown = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
+    let wrong = |why: &dyn std::fmt::Display| {
+        eprintln!("{shown}: {why}");
+        Outcome::Wrong
+    };
+    let text = match written::text(file) {
         Ok(text) => text,
-        Err(error) => {
-            eprintln!("{shown}: cannot be read: {error}");
-            return Outcome::Wrong;
-        }
+        Err(why) => return wrong(&why),
     };
     let scenario = match Scenario::read(&text) {
         Ok(scenario) => scenario,
+        Err(_) if !text.trim().is_empty() && Contract::from_toml(&text).is_ok() => {
+            return wrong(&"this is a contract, not a scenario; `hapax contract check` reads it");
+        }
         Err(problems) => {
-            problems.iter().for_each(|problem| eprintln!("{shown}: {problem}"));
+            problems.iter().for_each(|problem| _ = wrong(problem));
             return Outcome::Wrong;
         }
     };
-    if let Some(step) = explain.filter(|step| *step == 0 || *step > scenario.steps.len()) {
-        eprintln!("{shown}: there is no step {step}; the steps are 1 to {}", scenario.steps.len());
-        return Outcome::Wrong;
+    let steps = scenario.steps.len();
+    if let Some(step) = explain.filter(|step| *step > steps) {
+        let there_are =
+            if steps == 1 { "there is only step 1".to_owned() } else { format!("the steps are 1 to {steps}") };
+        return wrong(&format_args!("there is no step {step} to explain; {there_are}"));
     }
-    match scenario.run(explain) {
-        Ok(report) => {
-            report.explained.iter().for_each(|line| println!("{line}"));
-            if report.failures.is_empty() {
-                println!("ok    {shown}: {} ({} steps)", scenario.name, scenario.steps.len());
-                return Outcome::Fine;
-            }
-            println!("FAIL  {shown}: {}", scenario.name);
-            report.failures.iter().for_each(print_failure);
-            Outcome::Failed
-        }
-        Err(problem) => {
-            eprintln!("{shown}: {problem}");
-            Outcome::Wrong
-        }
+    let report = match scenario.run(explain) {
+        Ok(report) => report,
+        Err(problem) => return wrong(&problem),
+    };
+    report.explained.iter().for_each(say::line);
+    if report.failures.is_empty() {
+        let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+        say::line(format_args!("ok    {shown}: {} ({steps})", scenario.name));
+        return Outcome::Fine;
     }
+    say::line(format_args!("FAIL  {shown}: {}", scenario.name));
+    report.failures.iter().for_each(print_failure);
+    Outcome::Failed
 }
 
 fn print_failure(failure: &Failure) {
-    println!("      step {} (line {}), {}:", failure.step, failure.line, failure.action);
+    say::line(format_args!("      step {} (line {}), {}:", failure.step, failure.line, failure.action));
     for difference in &failure.differences {
-        println!("        {difference}");
+        say::line(format_args!("        {difference}"));
     }
-    println!("        the answer was {}", failure.answer);
+    say::line("        the answer was");
+    for member in &failure.answer {
+        say::line(format_args!("          {member}"));
+    }
 }

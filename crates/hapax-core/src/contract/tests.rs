@@ -1,3 +1,4 @@
+mod chance;
 mod reading;
 mod safety;
 mod shown;

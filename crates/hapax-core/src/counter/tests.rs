@@ -76,7 +76,8 @@ fn folding_adds_up_and_moves_the_watermark_and_an_adjustment_does_neither() {
 #[test]
 fn the_last_is_the_greatest_time_and_then_the_greatest_id() {
     let fold = |events: &[Last]| {
-        let counter = events.iter().try_fold(Counter::default(), |counter, one| counter.with(Class::Folded, one, at(0)));
+        let counter =
+            events.iter().try_fold(Counter::default(), |counter, one| counter.with(Class::Folded, one, at(0)));
         counter.expect("it fits").folded.last.expect("one").id
     };
     assert_eq!(&*fold(&[one(1, "b", "1"), one(1, "a", "2")]), "b");
@@ -88,7 +89,8 @@ fn the_last_is_the_greatest_time_and_then_the_greatest_id() {
 #[test]
 fn a_correction_changes_the_effective_sum_alone() {
     let counter = Counter::default().with(Class::Folded, &one(1, "a", "5"), at(1)).expect("it fits");
-    let corrected = counter.corrected_by(amount("-2.25")).expect("it fits").corrected_by(amount("-3")).expect("it fits");
+    let corrected =
+        counter.corrected_by(amount("-2.25")).expect("it fits").corrected_by(amount("-3")).expect("it fits");
     assert_eq!(corrected.folded, counter.folded);
     assert_eq!(corrected.watermark, counter.watermark);
     assert_eq!(shown(&corrected.effective().expect("it fits")), "1 -0.25 5 5 5");

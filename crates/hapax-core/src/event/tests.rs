@@ -12,7 +12,8 @@ fn version(contract: &str) -> Version {
 }
 
 fn read_under(contract: &str, document: &str) -> Event {
-    let door = Door { salt: &SALT, now: NOW, spare: 0x5eed, event_bytes_max: 1 << 20, covers: &|lane| lane != "secret" };
+    let door =
+        Door { salt: &SALT, now: NOW, spare: 0x5eed, event_bytes_max: 1 << 20, covers: &|lane| lane != "secret" };
     read(Arc::from(document.as_bytes()), &version(contract), &door)
 }
 
@@ -40,7 +41,7 @@ fn a_document_is_a_json_object_within_limits() {
     check("null", ": a JSON object; null");
     check("", ": strict JSON; the text is empty");
     check("{\"a\":1", ": strict JSON; the text ends too early");
-    check("{\"a\":{\"b\":1,\"b\":2}}", "/a: strict JSON; duplicate key \"b\"");
+    check("{\"a\":{\"b\":1,\"b\":2}}", "/a/b: strict JSON; duplicate key \"b\"");
     let door = Door { salt: &SALT, now: NOW, spare: 0, event_bytes_max: 2, covers: &|_| true };
     for (document, expect) in [("{}", ""), ("{ }", ": at most 2 bytes; 3")] {
         assert_eq!(refusal(&read(Arc::from(document.as_bytes()), &version(""), &door)), expect);
@@ -51,7 +52,8 @@ fn a_document_is_a_json_object_within_limits() {
 fn an_id_is_a_string_of_1_to_256_bytes_as_it_is_written() {
     fn check(id: &str, expect: &str) {
         let event = read_under("identity.required = true", &format!("{{\"id\":{id}}}"));
-        let said = if event.refusal.is_some() { refusal(&event) } else { event.id.as_deref().unwrap_or("?").to_owned() };
+        let said =
+            if event.refusal.is_some() { refusal(&event) } else { event.id.as_deref().unwrap_or("?").to_owned() };
         assert_eq!(said, expect, "{id}");
     }
     check("\"a\"", "a");
@@ -75,7 +77,8 @@ fn an_id_is_a_string_of_1_to_256_bytes_as_it_is_written() {
 fn a_lanes_text_tells_every_two_lanes_apart() {
     fn check(document: &str, expect: &str) {
         let event = read_under("envelope.lane = \"/lane\"\nsequence.source = \"server\"", document);
-        let said = if event.refusal.is_some() { refusal(&event) } else { event.lane.as_deref().unwrap_or("?").to_owned() };
+        let said =
+            if event.refusal.is_some() { refusal(&event) } else { event.lane.as_deref().unwrap_or("?").to_owned() };
         assert_eq!(said, expect, "{document}");
     }
     check(r#"{"lane":"a"}"#, "a");
@@ -104,7 +107,8 @@ fn a_lanes_text_tells_every_two_lanes_apart() {
 fn a_composite_lane_is_its_json_array() {
     fn check(document: &str, expect: &str) {
         let event = read_under("envelope.lane = [\"/a\", \"/b\"]\ntime.regression = \"mark\"", document);
-        let said = if event.refusal.is_some() { refusal(&event) } else { event.lane.as_deref().unwrap_or("?").to_owned() };
+        let said =
+            if event.refusal.is_some() { refusal(&event) } else { event.lane.as_deref().unwrap_or("?").to_owned() };
         assert_eq!(said, expect, "{document}");
     }
     check(r#"{"a":"x","b":"y"}"#, r#"["x","y"]"#);
@@ -157,13 +161,13 @@ fn a_derived_identity_never_changes() {
     fn check(document: &str, expect: &str) {
         assert_eq!(derived(document), expect, "{document}");
     }
-    check(r#"{"a":"x","b":"y"}"#, "GOLDEN-1");
-    check(r#"{"a":"x"}"#, "GOLDEN-2");
-    check(r#"{"a":"x","b":null}"#, "GOLDEN-3");
-    check(r#"{"a":5,"b":true}"#, "GOLDEN-4");
-    check(r#"{"a":"5","b":true}"#, "GOLDEN-5");
-    check(r#"{"a":"x","b":"2026-01-01T10:00:00Z"}"#, "GOLDEN-6");
-    check(r#"{"a":{"k":[1,"z"]},"b":"y"}"#, "GOLDEN-7");
+    check(r#"{"a":"x","b":"y"}"#, "ohL8rRnyjHZfuvi2LcA8V_kM5Q_LnkzghQeNT2BLN-I");
+    check(r#"{"a":"x"}"#, "VW_35eoAUG__F6mVbYbZW7MU_s7MXbl4N7d6vEkmTXg");
+    check(r#"{"a":"x","b":null}"#, "OQFwt3D-4Lf9t1OoSTgNCEf5g_CFNbqK4hRycktoW28");
+    check(r#"{"a":5,"b":true}"#, "Qk6FwNj51ezQzpoHbwTIwRf-_3smShLUUeHYVkhvpp4");
+    check(r#"{"a":"5","b":true}"#, "HPcvI7wCGpyn9e0xRzLol3AKryIMFo8ojTOGWkbaBF4");
+    check(r#"{"a":"x","b":"2026-01-01T10:00:00Z"}"#, "pEm2sIWVewxDu3m5umT4kJE5I836rFziSm0JJ9gYYbc");
+    check(r#"{"a":{"k":[1,"z"]},"b":"y"}"#, "1WZLF6sbtixdD9Vid8yECt2eg9nRgGV8Es7QXOtligQ");
     check("{}", ": an id, or something to derive it from: /a, /b; neither");
 }
 
@@ -175,11 +179,30 @@ fn what_means_the_same_derives_the_same_and_nothing_else_does() {
     same(r#"{"b":"2026-01-01T10:00:00Z"}"#, r#"{"b":"2026-01-01t10:00:00.000+00:00"}"#);
     same(r#"{"a":{"x":1,"y":2}}"#, r#"{"a":{"y":2.0,"x":1}}"#);
     let all = [
-        r#"{"a":"x","b":"y"}"#, r#"{"a":"xy","b":""}"#, r#"{"a":"","b":"xy"}"#, r#"{"a":"y","b":"x"}"#,
-        r#"{"a":null,"b":"y"}"#, r#"{"b":"y"}"#, r#"{"a":"null","b":"y"}"#, r#"{"a":5}"#, r#"{"a":"5"}"#,
-        r#"{"a":[5]}"#, r#"{"a":"[5]"}"#, r#"{"a":true}"#, r#"{"a":"true"}"#, r#"{"a":null}"#, r#"{"b":null}"#,
-        r#"{"b":"2026-01-01T10:00:00Z"}"#, r#"{"a":"2026-01-01T10:00:00Z"}"#, r#"{"a":"2026-01-01T10:00:00.0Z"}"#,
-        r#"{"a":"é"}"#, r#"{"a":"e\u0301"}"#, r#"{"a":"x "}"#, r#"{"a":"X"}"#, r#"{"a":{}}"#, r#"{"a":[]}"#,
+        r#"{"a":"x","b":"y"}"#,
+        r#"{"a":"xy","b":""}"#,
+        r#"{"a":"","b":"xy"}"#,
+        r#"{"a":"y","b":"x"}"#,
+        r#"{"a":null,"b":"y"}"#,
+        r#"{"b":"y"}"#,
+        r#"{"a":"null","b":"y"}"#,
+        r#"{"a":5}"#,
+        r#"{"a":"5"}"#,
+        r#"{"a":[5]}"#,
+        r#"{"a":"[5]"}"#,
+        r#"{"a":true}"#,
+        r#"{"a":"true"}"#,
+        r#"{"a":null}"#,
+        r#"{"b":null}"#,
+        r#"{"b":"2026-01-01T10:00:00Z"}"#,
+        r#"{"a":"2026-01-01T10:00:00Z"}"#,
+        r#"{"a":"2026-01-01T10:00:00.0Z"}"#,
+        r#"{"a":"é"}"#,
+        r#"{"a":"e\u0301"}"#,
+        r#"{"a":"x "}"#,
+        r#"{"a":"X"}"#,
+        r#"{"a":{}}"#,
+        r#"{"a":[]}"#,
     ];
     let ids: std::collections::BTreeSet<String> = all.iter().map(|document| derived(document)).collect();
     assert_eq!(ids.len(), all.len(), "no two of them are one event");
@@ -214,8 +237,8 @@ fn an_assigned_id_is_a_uuid_of_version_7() {
         assert_eq!(event.id.as_deref(), Some(expect));
         assert_eq!(event.id_source, IdSource::Assigned);
     }
-    check(NOW.nanos(), 0, "019b78fb-0100-7000-8000-000000000000");
-    check(NOW.nanos() + 1_999_999, u128::MAX, "019b78fb-0101-7fff-bfff-ffffffffffff");
+    check(NOW.nanos(), 0, "019b78ff-f900-7000-8000-000000000000");
+    check(NOW.nanos() + 1_999_999, u128::MAX, "019b78ff-f901-7fff-bfff-ffffffffffff");
     check(0, 0x5eed, "00000000-0000-7000-8000-000000005eed");
     // Before 1970 there is nothing smaller than the beginning.
     check(-1, 1, "00000000-0000-7000-8000-000000000001");
@@ -224,19 +247,36 @@ fn an_assigned_id_is_a_uuid_of_version_7() {
 
 #[test]
 fn identities_and_nonces_are_kept_apart_by_their_lengths_and_domains() {
-    let lanes = [Identity::of(None, "ab"), Identity::of(Some("a"), "b"), Identity::of(Some("ab"), ""),
-        Identity::of(Some(""), "ab"), Identity::of_correction("ab"), Identity::of_closing("a", None, "b"),
-        Identity::of_closing("a", Some("b"), ""), Identity(NonceKey::of("a", "b").0)];
+    let lanes = [
+        Identity::of(None, "ab"),
+        Identity::of(Some("a"), "b"),
+        Identity::of(Some("ab"), ""),
+        Identity::of(Some(""), "ab"),
+        Identity::of_correction("ab"),
+        Identity::of_closing("a", None, "b"),
+        Identity::of_closing("a", Some("b"), ""),
+        Identity(NonceKey::of("a", "b").0),
+    ];
     let distinct: std::collections::BTreeSet<Identity> = lanes.into_iter().collect();
     assert_eq!(distinct.len(), 8);
-    assert_eq!(crate::receipt::hex(&Identity::of(None, "e-1").0), "GOLDEN-8");
-    assert_eq!(crate::receipt::hex(&Identity::of(Some("a"), "e-1").0), "GOLDEN-9");
-    assert_eq!(crate::receipt::hex(&NonceKey::of("a", "n").0), "GOLDEN-10");
+    assert_eq!(
+        crate::receipt::hex(&Identity::of(None, "e-1").0),
+        "46ed721dac03735b3b6f994992c473167c64c6175b1b442f6885accfddc2a3d9"
+    );
+    assert_eq!(
+        crate::receipt::hex(&Identity::of(Some("a"), "e-1").0),
+        "9650983695451e41bd37c36f273c5628c5171bef258852940ce3747ff43e74d2"
+    );
+    assert_eq!(
+        crate::receipt::hex(&NonceKey::of("a", "n").0),
+        "834a2e0d35b63c6f0f05b852d21960b042a6fdb7f08c127c5a9a0ba9d79eb125"
+    );
 }
 
 #[test]
 fn an_id_is_looked_up_within_its_scope() {
-    let identity = |contract: &str, lane: &str| read_under(contract, &format!(r#"{{"id":"x","lane":"{lane}"}}"#)).identity;
+    let identity =
+        |contract: &str, lane: &str| read_under(contract, &format!(r#"{{"id":"x","lane":"{lane}"}}"#)).identity;
     assert_eq!(identity("", "a"), identity("", "b"));
     assert_ne!(identity("identity.scope = \"lane\"", "a"), identity("identity.scope = \"lane\"", "b"));
 }
@@ -296,7 +336,10 @@ fn a_pointer_that_no_rule_reads_is_not_looked_at() {
     assert_eq!(refusal(&event), "");
     assert_eq!((event.seq, event.epoch, event.expected), (None, 0, None));
     assert_eq!(event.time, Stamp::NotText("a number"), "what to make of that is the judge's");
-    assert_eq!(refusal(&read_under("sequence.source = \"server\"", odd)), format!("/expected_seq: {A_NUMBER}; an object"));
+    assert_eq!(
+        refusal(&read_under("sequence.source = \"server\"", odd)),
+        format!("/expected_seq: {A_NUMBER}; an object")
+    );
     assert_eq!(refusal(&read_under("sequence.source = \"producer\"", odd)), format!("/seq: {A_NUMBER}; a string"));
 }
 

@@ -157,13 +157,17 @@ fn a_duplicate_carries_the_original_receipt_whole() {
     check(
         &other(duplicate.clone(), Some(entry()), Vec::new()),
         200,
-        &format!(r#"{{"verdict":"duplicate","code":"DUPLICATE_EVENT_ID",{message},{place},"states":["DUPLICATE_EVENT_ID"],"attempt":51,"original":{original}}}"#),
+        &format!(
+            r#"{{"verdict":"duplicate","code":"DUPLICATE_EVENT_ID",{message},{place},"states":["DUPLICATE_EVENT_ID"],"attempt":51,"original":{original}}}"#
+        ),
     );
     let states = States::NONE.with(State::EventDuplicateRejected).with(State::Reencoded);
     check(
         &other(Attempt { rejected: true, states, ..duplicate.clone() }, Some(entry()), Vec::new()),
         409,
-        &format!(r#"{{"verdict":"duplicate","code":"DUPLICATE_EVENT_ID",{message},{place},"states":["EVENT_DUPLICATE_REJECTED","REENCODED"],"attempt":51,"original":{original}}}"#),
+        &format!(
+            r#"{{"verdict":"duplicate","code":"DUPLICATE_EVENT_ID",{message},{place},"states":["EVENT_DUPLICATE_REJECTED","REENCODED"],"attempt":51,"original":{original}}}"#
+        ),
     );
     let states = States::NONE.with(State::IdempotencyMismatch);
     let warned = Attempt { states, ..duplicate };
@@ -190,7 +194,9 @@ fn a_conflict_says_what_differs_unless_the_caller_may_not_see_the_original() {
     check(
         &other(conflict(), Some(entry()), diff),
         409,
-        &format!(r#"{begin},"original":{original},"diff":[{{"op":"add","path":"/a","value":1.0}},{{"op":"remove","path":"/b"}}]}}"#),
+        &format!(
+            r#"{begin},"original":{original},"diff":[{{"op":"add","path":"/a","value":1.0}},{{"op":"remove","path":"/b"}}]}}"#
+        ),
     );
     check(&other(conflict(), None, Vec::new()), 409, &format!("{begin}}}"));
 }
@@ -240,5 +246,8 @@ fn a_dry_run_has_nothing_that_was_never_written() {
     assert!(known.contains(r#""original":{"verdict":"accepted","id":"e-1","lane":"a","offset":41"#), "{known}");
     // An original that is itself only tried has no offset either.
     let tried = dry(duplicate(), 40);
-    assert!(tried.contains(r#""original":{"dry_run":true,"verdict":"accepted","id":"e-1","lane":"a","ingested_at""#), "{tried}");
+    assert!(
+        tried.contains(r#""original":{"dry_run":true,"verdict":"accepted","id":"e-1","lane":"a","ingested_at""#),
+        "{tried}"
+    );
 }

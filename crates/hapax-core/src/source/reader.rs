@@ -56,7 +56,9 @@ impl<'n> Table<'n> {
 
     /// The value of a key, whatever it is.
     pub fn node(&mut self, key: &'static str) -> Option<&'n Node> {
-        self.asked.push(key);
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
         self.members.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
@@ -167,8 +169,12 @@ pub(super) fn one_of(words: &[&str]) -> String {
 
 /// The known word that was probably meant: one that begins like it, or differs by a slip or two.
 pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    // In a short word two slips leave nothing that was meant.
-    let slips_max = if word.chars().count() < 5 { 1 } else { 2 };
+    // In a short word a slip or two leave nothing that was meant.
+    let slips_max = match word.chars().count() {
+        0..3 => 0,
+        3..5 => 1,
+        _ => 2,
+    };
     let (slips, nearest) = known
         .into_iter()
         .map(|known| (if word.len() > 1 && known.starts_with(word) { 1 } else { slips(word, known) }, known))

@@ -198,6 +198,7 @@ fn a_suggestion_is_a_slip_away_and_no_more() {
     check("name", None);
     check("", None);
     check("t", None);
+    check("ky", None);
     check("envelopment", None);
     check(&"time".repeat(1000), None);
     assert_eq!(nearest("x", []), None);

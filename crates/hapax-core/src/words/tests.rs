@@ -84,7 +84,9 @@ fn what_is_accepted_or_ignored_on_purpose_is_no_error() {
     ] {
         check(state, LogClass::Warn);
     }
-    for state in [State::EventDuplicateRejected, State::PayloadConflict, State::SchemaViolation, State::SequenceConflict] {
+    for state in
+        [State::EventDuplicateRejected, State::PayloadConflict, State::SchemaViolation, State::SequenceConflict]
+    {
         check(state, LogClass::Error);
     }
 }

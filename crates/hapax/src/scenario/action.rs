@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hapax_core::claim::Handler;
-use hapax_core::source::{Node, Reader, Table, Value};
+use hapax_core::source::{Node, Reader, Table, Value, nearest};
+use hapax_core::words::{Code, Verdict};
 use hapax_store::seam::AttemptFilter;
 use hapax_store::turn::Call;
 
@@ -132,7 +133,7 @@ fn text(node: &Node, path: &str, reader: &mut Reader) -> Option<String> {
 fn yes(node: &Node, path: &str, reader: &mut Reader) -> bool {
     let yes = matches!(node.value, Value::Bool(true));
     if !yes {
-        reader.complain(path, node.at, format!("expected true, found {}", node.kind()));
+        reader.complain(path, node.at, format!("expected true, found {}", node.found()));
     }
     yes
 }
@@ -172,15 +173,18 @@ fn from_table(kind: &str, table: &mut Table<'_>, node: &Node, reader: &mut Reade
             let handler = needed(table, "handler", reader);
             let event_id = needed(table, "event_id", reader);
             let lane = table.text("lane", reader).map(str::to_owned);
-            let epoch = table.count("epoch", reader).unwrap_or(0);
-            let seq = table.count("seq", reader);
+            let epoch = optional_number(table, "epoch", reader).unwrap_or(0);
+            let seq = optional_number(table, "seq", reader);
             let owner = table.text("owner", reader).map(str::to_owned);
             Some(Action::Claim { handler: handler?, event_id: event_id?, lane, epoch, seq, owner })
         }
         "heartbeat" | "done" | "failed" => call(kind, table, reader),
         _ => {
-            let mut filter = |key| table.text(key, reader).map(str::to_owned);
-            let (lane, id, verdict, code) = (filter("lane"), filter("id"), filter("verdict"), filter("code"));
+            let lane = table.text("lane", reader).map(str::to_owned);
+            let id = table.text("id", reader).map(str::to_owned);
+            // A word that nobody uses would find nothing, and a story about nothing always holds.
+            let verdict = known_word(table, "verdict", &names(Verdict::ALL, Verdict::name), reader);
+            let code = known_word(table, "code", &names(Code::ALL, Code::name), reader);
             Some(Action::Attempts(AttemptFilter { lane, id, verdict, code }))
         }
     }
@@ -206,25 +210,56 @@ fn call(kind: &str, table: &mut Table<'_>, reader: &mut Reader) -> Option<Action
 }
 
 fn handler(table: &mut Table<'_>, node: &Node, reader: &mut Reader) -> Option<Action> {
-    needed(table, "name", reader)?;
+    const KEYS: &[&str] = &["name", "stream", "order", "effect", "lease", "heartbeat", "attempts_max", "backoff"];
+    let name = needed(table, "name", reader);
     let bare = matches!(table.node("stream"), Some(Node { value: Value::Bool(false), .. }));
-    // The declaration itself is read by the one reader that the API uses; here only its keys are known.
-    for key in ["order", "effect", "lease", "heartbeat", "attempts_max", "backoff"] {
-        table.node(key);
+    // The declaration itself is read by the one reader that the API uses; here only its keys are known. Alone, each key
+    // is a declaration too, so that a fault can be told with its key and line.
+    let mut declared = Vec::new();
+    for key in KEYS.iter().filter(|key| !(bare && **key == "stream")) {
+        let Some(value) = table.node(key) else { continue };
+        let alone = Node::implied(Value::Table(vec![((*key).to_owned(), value.clone())]));
+        match serde_json::from_str::<Handler>(&alone.to_json()) {
+            Ok(_) => declared.push(((*key).to_owned(), value.clone())),
+            // That it must be a text was said above.
+            Err(_) if *key == "name" => {}
+            Err(error) => reader.complain(table.key(key), value.at, plainly(&error, value)),
+        }
     }
-    let mut declared = node.clone();
-    if let (true, Value::Table(members)) = (bare, &mut declared.value) {
-        members.retain(|(key, _)| key != "stream");
-    }
-    match serde_json::from_str(&declared.to_json()) {
+    name?;
+    match serde_json::from_str(&Node::implied(Value::Table(declared)).to_json()) {
         Ok(handler) => Some(Action::Handler(Declared { handler, bare })),
         Err(error) => {
-            let why = error.to_string();
-            let why = why.split(" at line ").next().unwrap_or_default();
-            reader.complain(table.path.clone(), node.at, why);
+            reader.complain(table.path.clone(), node.at, plainly(&error, node));
             None
         }
     }
+}
+
+/// The sentence of a JSON reader in the words of ours, without its line.
+fn plainly(error: &serde_json::Error, found: &Node) -> String {
+    let said = error.to_string();
+    let said = said.split(" at line ").next().unwrap_or_default();
+    let expected = said.split_once(", expected ").map_or(said, |(_, expected)| expected).replace('`', "\"");
+    let found = found.found();
+    if expected == said { format!("{found}: {said}") } else { format!("expected {expected}, found {found}") }
+}
+
+fn names<T: Copy>(words: &[T], name: impl Fn(T) -> &'static str) -> Vec<&'static str> {
+    words.iter().map(|word| name(*word)).collect()
+}
+
+fn known_word(table: &mut Table<'_>, key: &'static str, known: &[&str], reader: &mut Reader) -> Option<String> {
+    let text = table.text(key, reader)?;
+    if !known.contains(&text) {
+        let at = table.node(key).map_or(table.at, |node| node.at);
+        let why = match nearest(text, known.iter().copied()) {
+            Some(near) => format!("there is no {key} \"{text}\"; did you mean \"{near}\"?"),
+            None => format!("there is no {key} \"{text}\"; there are {}", known.join(", ")),
+        };
+        reader.complain(table.key(key), at, why);
+    }
+    Some(text.to_owned())
 }
 
 fn needed(table: &mut Table<'_>, key: &'static str, reader: &mut Reader) -> Option<String> {
@@ -233,12 +268,22 @@ fn needed(table: &mut Table<'_>, key: &'static str, reader: &mut Reader) -> Opti
 }
 
 fn number(table: &mut Table<'_>, key: &'static str, reader: &mut Reader) -> Option<u64> {
-    let node = table.required(key, "a whole number", reader)?;
-    // A number beyond TOML's 64 bits is written as a text.
-    if let Value::Text(text) = &node.value
-        && let Ok(number) = text.parse()
-    {
-        return Some(number);
+    table.required(key, "a whole number", reader)?;
+    optional_number(table, key, reader)
+}
+
+fn optional_number(table: &mut Table<'_>, key: &'static str, reader: &mut Reader) -> Option<u64> {
+    let node = table.node(key)?;
+    if let Value::Text(text) = &node.value {
+        // A number may be written as a text, as in the answers that it is compared with.
+        if let Ok(number) = text.parse() {
+            return Some(number);
+        }
+        if text.starts_with('$') {
+            let why = format!("expected a whole number, found \"{text}\", which no earlier step has saved");
+            reader.complain(table.key(key), node.at, why);
+            return None;
+        }
     }
     table.count(key, reader)
 }

@@ -46,7 +46,6 @@ impl Scenario {
         top.required("name", "a short sentence", &mut reader);
         let name = top.text("name", &mut reader).unwrap_or_default().to_owned();
         let contract = contract(&mut top, &mut reader);
-        top.required("step", "at least one [[step]]", &mut reader);
         let steps = steps(&mut top, &mut reader);
         top.finish(&mut reader);
         match contract {
@@ -72,6 +71,12 @@ fn contract(top: &mut Table<'_>, reader: &mut Reader) -> Option<Checked> {
 }
 
 fn steps(top: &mut Table<'_>, reader: &mut Reader) -> Vec<Step> {
+    let Some(node) = top.required("step", "at least one [[step]]", reader) else { return Vec::new() };
+    if !matches!(&node.value, Value::List(items) if !items.is_empty()) {
+        let found = if let Value::List(_) = node.value { "an empty list" } else { node.kind() };
+        reader.complain("step", node.at, format!("expected at least one [[step]], with two brackets, found {found}"));
+        return Vec::new();
+    }
     let nodes = top.list("step", reader).unwrap_or_default();
     let mut saved = Vec::new();
     let mut steps = Vec::new();
@@ -81,7 +86,7 @@ fn steps(top: &mut Table<'_>, reader: &mut Reader) -> Vec<Step> {
         let step = step(&mut table, &saved, reader);
         table.finish(reader);
         if let Some(step) = step {
-            if index == 0 && step.clock.is_none() {
+            if index == 0 && node.get("at").is_none() {
                 reader.complain(
                     format!("{path}.at"),
                     node.at,
@@ -104,6 +109,10 @@ fn step(table: &mut Table<'_>, saved: &[String], reader: &mut Reader) -> Option<
     let force = table.bool("override", false, reader);
     let key = table.text("key", reader).map(str::to_owned);
     let save = table.text("save", reader).map(str::to_owned);
+    if let Some(name) = save.as_ref().filter(|name| name.is_empty() || name.contains('.')) {
+        let at = table.node("save").map_or(table.at, |node| node.at);
+        reader.complain(table.key("save"), at, format!("expected a name without a dot, found \"{name}\""));
+    }
     let expect = expectation(table, reader);
     let (kind, node) = match actions.as_slice() {
         [(kind, node)] => (*kind, *node),
@@ -125,24 +134,56 @@ fn step(table: &mut Table<'_>, saved: &[String], reader: &mut Reader) -> Option<
             return None;
         }
     };
-    // Saved values are not known yet: for finding mistakes, a number stands for each of them.
-    let tried =
-        with_saved(node, &|name, _| saved.iter().any(|known| known == name).then(|| Value::Number("0".to_owned())));
-    Action::read(kind, &tried, &table.key(kind), reader);
+    beside(kind, table, reader);
+    // Saved values are not known yet, so nothing can be wrong where one will stand.
+    let mut references = Vec::new();
+    places_of_saved(node, saved, &mut references);
+    let before = reader.problems.split_off(0);
+    Action::read(kind, node, &table.key(kind), reader);
+    reader.problems.retain(|problem| !references.contains(&problem.at));
+    reader.problems.splice(0..0, before);
     Some(Step { at: table.at, clock, kind, node: node.clone(), dry_run, atomic, force, key, save, expect })
 }
 
-fn clock(table: &mut Table<'_>, reader: &mut Reader) -> Option<Time> {
-    let at = table.node("at").map(|node| node.at)?;
-    let text = table.text("at", reader)?;
-    match time::parse(text, true) {
-        Ok(time) => Some(time),
-        Err(fault) => {
-            let why = format!("expected a time such as \"2026-01-01T10:00:00Z\", found \"{text}\": {}", fault.why());
-            reader.complain(table.key("at"), at, why);
-            None
+/// What may stand beside an action, and beside which: anything else would be ignored in silence.
+fn beside(kind: &str, table: &mut Table<'_>, reader: &mut Reader) {
+    const SUBMITS: &[&str] = &["event", "raw", "batch"];
+    const WRITES: &[&str] =
+        &["event", "raw", "batch", "adjust", "close", "acknowledge", "handler", "claim", "heartbeat", "done", "failed"];
+    for (key, kinds) in [("dry_run", SUBMITS), ("atomic", SUBMITS), ("override", SUBMITS), ("key", WRITES)] {
+        if let Some(node) = table.node(key).filter(|_| !kinds.contains(&kind)) {
+            let why = format!("means nothing beside {kind}; it goes with {}", kinds.join(", "));
+            reader.complain(table.key(key), node.at, why);
         }
     }
+}
+
+fn places_of_saved(node: &Node, saved: &[String], places: &mut Vec<Place>) {
+    match &node.value {
+        Value::Text(text) => {
+            let name = text.strip_prefix('$').map(|reference| reference.split('.').next().unwrap_or_default());
+            if name.is_some_and(|name| saved.iter().any(|known| known == name)) {
+                places.push(node.at);
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| places_of_saved(item, saved, places)),
+        Value::Table(members) => members.iter().for_each(|(_, member)| places_of_saved(member, saved, places)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn clock(table: &mut Table<'_>, reader: &mut Reader) -> Option<Time> {
+    let node = table.node("at")?;
+    let why = match &node.value {
+        Value::Text(text) => match time::parse(text, true) {
+            Ok(time) => return Some(time),
+            Err(fault) => format!(": {}", fault.why()),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Table(_) => String::new(),
+    };
+    let why = format!("expected a time such as \"2026-01-01T10:00:00Z\", found {}{why}", node.found());
+    reader.complain(table.key("at"), node.at, why);
+    None
 }
 
 fn expectation(table: &mut Table<'_>, reader: &mut Reader) -> Option<Node> {

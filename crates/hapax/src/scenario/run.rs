@@ -24,7 +24,7 @@ use serde_json::json;
 use super::action::Action;
 use super::explain::explain;
 use super::file::with_saved;
-use super::matching::differences;
+use super::matching::{differences, in_lines};
 use super::{Scenario, Step};
 
 /// The stream of every scenario.
@@ -48,7 +48,18 @@ pub(crate) struct Failure {
     pub(crate) line: u32,
     pub(crate) action: &'static str,
     pub(crate) differences: Vec<String>,
-    pub(crate) answer: String,
+    pub(crate) answer: Vec<String>,
+}
+
+/// Why there is nothing to explain about a step.
+fn unexplained(step: &Step, answer: &Answer) -> &'static str {
+    if answer.replayed {
+        "nothing was judged, because the request's key was known and its answer was given again"
+    } else if step.dry_run {
+        "nothing was written down, because it was a dry run"
+    } else {
+        "nothing was judged in this step"
+    }
 }
 
 impl Scenario {
@@ -61,23 +72,20 @@ impl Scenario {
         stage.put_contract(Ok(Box::new(self.contract.clone())));
         for (index, step) in self.steps.iter().enumerate() {
             let before = stage.attempts();
-            let answer = stage.take(step)?;
+            let answer = stage.take(step).map_err(|mut problem| {
+                problem.key = format!("step {}.{}", index + 1, problem.key);
+                problem
+            })?;
             if explained == Some(index + 1) {
-                let lines = explain(&stage.store, &stage.stream, before).unwrap_or_default();
-                report.explained =
-                    if lines.is_empty() { vec!["nothing was judged in this step".to_owned()] } else { lines };
+                report.explained = explain(&stage.store, &stage.stream, before).unwrap_or_default();
+                if report.explained.is_empty() {
+                    report.explained.push(format!("step {}, {}: {}", index + 1, step.kind, unexplained(step, &answer)));
+                }
             }
-            let lines = stage.check(step, &answer);
-            if !lines.is_empty() {
-                let action = step.kind;
-                let answer = String::from_utf8_lossy(&answer.body).into_owned();
-                report.failures.push(Failure {
-                    step: index + 1,
-                    line: step.at.line,
-                    action,
-                    differences: lines,
-                    answer,
-                });
+            let differences = stage.check(step, &answer);
+            if !differences.is_empty() {
+                let (line, action, answer) = (step.at.line, step.kind, in_lines(&stage.last));
+                report.failures.push(Failure { step: index + 1, line, action, differences, answer });
             }
             if let Some(name) = &step.save {
                 stage.saved.insert(name.clone(), stage.last.clone());
@@ -151,7 +159,7 @@ impl Stage {
             return if fine {
                 Vec::new()
             } else {
-                vec![format!("expected it to succeed, found status {}", answer.status)]
+                vec![format!("without `expect` a step must succeed; it was answered with status {}", answer.status)]
             };
         };
         let expect = with_saved(expect, &|name, path| self.saved_value(name, path));

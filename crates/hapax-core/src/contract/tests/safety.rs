@@ -36,7 +36,7 @@ fn a_finite_horizon_of_identity_must_be_proven_safe() {
 
 #[test]
 fn a_nonce_must_be_kept_as_long_as_a_replay_would_pass() {
-    let bounds = "time.past = \"5m\"\ntime.future = \"5m\"";
+    let bounds = "time.required = true\ntime.past = \"5m\"\ntime.future = \"5m\"";
     check(&format!("nonce = {{ required = true, keep = \"10m\" }}\n{bounds}"), "|");
     check(&format!("nonce = {{ required = true, keep = \"599s\" }}\n{bounds}"), "nonce.keep |");
     check("nonce = { required = true, keep = \"365d\" }", "nonce.keep |");
@@ -131,6 +131,7 @@ fn what_is_only_odd_is_a_warning_and_nothing_else_is_refused() {
     check("envelope.nonce = false\nnonce = { required = true, keep = \"forever\" }", "| envelope.nonce");
     check("envelope.time = false\ntime.required = true", "| envelope.time");
     check("sequence.expected_required_for = { field = \"/k\", values = [1] }", "| sequence.expected_required_for");
+    check("nonce = { required = true, keep = \"2d\" }\ntime.past = \"1d\"", "| nonce.required");
     check("mode = \"off\"", "| mode");
     check("batch.stop_on = \"ordering\"", "| batch.stop_on");
     check("counters.c = { amount = \"/q\", when = { field = \"/m\", values = [] } }", "| counters.c.when");
@@ -144,10 +145,8 @@ fn what_is_only_odd_is_a_warning_and_nothing_else_is_refused() {
     );
     check("mode = \"shadow\"\noverride.allowed = true\nbatch.order = \"sequence\"", "|");
     check("counters.c = { amount = \"/q\", key = [\"\", \"/a\", \"/a\"], lateness = \"0s\" }", "|");
-    check(
-        "identity = { scope = \"lane\", same = \"reject\", different = \"warn\", derive = [\"\"] }\nenvelope.lane = false",
-        "|",
-    );
+    let id = "identity.scope = \"lane\"\nidentity.same = \"reject\"\nidentity.different = \"warn\"";
+    check(&format!("{id}\nidentity.derive = [\"\"]\nenvelope.lane = false"), "|");
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! What every store promises: one test for each line of the list at [`hapax_store::seam::Store`], for every store.
+//!
+//! A further store is plugged in with one line at the end of this file.
+
+/// The stage that requests are played on. This suite uses a part of it.
+#[path = "../model"]
+#[allow(dead_code, unused_imports)]
+mod play {
+    pub(crate) mod model;
+    pub(crate) mod stage;
+}
+
+mod held;
+mod suite;
+mod world;
+
+/// Holds a store to every promise. The expression makes an empty one.
+macro_rules! promises {
+    ($store:ident, $open:expr) => {
+        mod $store {
+            #[test]
+            fn a_commit_is_all_or_nothing() {
+                super::suite::a_commit_is_all_or_nothing($open);
+            }
+
+            #[test]
+            fn a_commit_on_a_head_that_has_moved_is_a_conflict_and_writes_nothing() {
+                super::suite::a_commit_on_a_head_that_has_moved_is_a_conflict_and_writes_nothing($open);
+            }
+
+            #[test]
+            fn a_turn_that_met_a_conflict_is_taken_again_with_new_facts() {
+                super::suite::a_turn_that_met_a_conflict_is_taken_again_with_new_facts($open);
+            }
+
+            #[test]
+            fn a_load_sees_every_commit_before_it() {
+                super::suite::a_load_sees_every_commit_before_it($open);
+            }
+
+            #[test]
+            fn a_read_shows_what_was_committed() {
+                super::suite::a_read_shows_what_was_committed($open);
+            }
+
+            #[test]
+            fn nothing_of_one_tenant_is_found_with_the_key_of_another() {
+                super::suite::nothing_of_one_tenant_is_found_with_the_key_of_another($open);
+            }
+
+            #[test]
+            fn a_salt_is_made_once_and_never_changes() {
+                super::suite::a_salt_is_made_once_and_never_changes($open);
+            }
+        }
+    };
+}
+
+promises!(memory, hapax_store::memory::Memory::new);

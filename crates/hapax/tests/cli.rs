@@ -1,0 +1,16 @@
+//! The real program, as a person meets it: its words, its exit codes, and which of the two outputs they go to.
+//!
+//! Every run has a folder of its own and names files without their paths, so nothing here depends on the machine.
+
+#[path = "cli/contracts.rs"]
+mod contracts;
+#[path = "cli/explain.rs"]
+mod explain;
+#[path = "cli/mistakes.rs"]
+mod mistakes;
+#[path = "cli/page.rs"]
+mod page;
+#[path = "cli/program.rs"]
+mod program;
+#[path = "cli/scenarios.rs"]
+mod scenarios;

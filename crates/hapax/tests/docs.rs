@@ -1,0 +1,15 @@
+//! The documents are checked like code: what they list is what there is, and what they show is what happens.
+//!
+//! Not here: whether a sentence is true. A table, a link, a path, an example and a printed output can be compared with the
+//! program, and these are.
+
+#[path = "docs/keys.rs"]
+mod keys;
+#[path = "docs/markdown.rs"]
+mod markdown;
+#[path = "docs/pages.rs"]
+mod pages;
+#[path = "docs/readme.rs"]
+mod readme;
+#[path = "docs/words.rs"]
+mod words;
