@@ -24,11 +24,9 @@ use crate::words::{Code, Verdict};
 pub struct Terms {
     /// All or nothing.
     pub atomic: bool,
-    /// An admin lifts what may be lifted; the right to it was checked at the door.
-    pub force: bool,
     /// Judge, and write nothing.
     pub dry_run: bool,
-    /// Who asks.
+    /// Who asks, and whether an admin lifts what may be lifted; the right to that was checked at the door.
     pub caller: Caller,
 }
 
@@ -89,7 +87,7 @@ fn run(
         let receipt = match event.lane.as_ref().and_then(|lane| stopped.get(lane)) {
             Some(because) => not_evaluated(facts, event, Code::BatchStopped, *because, now, terms),
             None => {
-                let judgement = judge(facts, event, now, terms.force, &mut Silent);
+                let judgement = judge(facts, event, now, terms.caller.forced, &mut Silent);
                 facts.record(event, judgement, now, &terms.caller)
             }
         };

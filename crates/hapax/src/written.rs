@@ -11,11 +11,14 @@ pub(crate) fn text(file: &Path) -> Result<String, String> {
     } else {
         std::fs::read(file).map(|read| bytes = read)
     };
-    read.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => "there is no such file".to_owned(),
-        ErrorKind::IsADirectory => "is a directory; name the files in it".to_owned(),
-        ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
-        _ => format!("cannot be read: {error}"),
+    read.map_err(|error| {
+        let known = [
+            (ErrorKind::NotFound, "there is no such file"),
+            (ErrorKind::IsADirectory, "is a directory; name the files in it"),
+            (ErrorKind::PermissionDenied, "this user may not read it"),
+        ];
+        let sentence = known.iter().find(|(kind, _)| *kind == error.kind());
+        sentence.map_or_else(|| format!("cannot be read: {error}"), |(_, sentence)| (*sentence).to_owned())
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let sound = error.utf8_error().valid_up_to();

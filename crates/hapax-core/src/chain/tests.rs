@@ -49,6 +49,9 @@ fn the_hash_of_an_entry_never_changes() {
     assert_eq!(hash("s", &GENESIS, &bare), "632e77f91b995c957a0e599886b35e37e953b6459351ed3676ebfbd9c6f6837a");
 }
 
+/// What is changed, and how.
+type Change = (&'static str, fn(&mut Entry));
+
 #[test]
 fn each_field_that_is_covered_changes_the_hash() {
     let plain = hash("s", &GENESIS, &entry());
@@ -56,7 +59,7 @@ fn each_field_that_is_covered_changes_the_hash() {
     let mut check = |what: &str, hash: String| assert!(seen.insert(hash), "{what} is not covered");
     check("the stream", hash("t", &GENESIS, &entry()));
     check("the hash before", hash("s", &[1; 32], &entry()));
-    let changes: Vec<(&str, fn(&mut Entry))> = vec![
+    let changes: [Change; 17] = [
         ("the document", |entry| entry.digest = digest(b"{}")),
         ("the kind", |entry| entry.kind = EntryKind::Close),
         ("the offset", |entry| entry.offset = 2),

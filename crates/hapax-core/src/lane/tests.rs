@@ -185,6 +185,13 @@ fn beyond_the_bound_the_oldest_gap_is_abandoned_and_then_forgotten() {
         "gap(1..1) gap(3..3)-(1..1) gap(5..5)-(3..3) gap(7..7)-(5..5) \
          unproven unproven unproven repeated late late | floor 3",
     );
+    // The floor rises to the end of what is forgotten, not to its beginning.
+    check_bounded(
+        1,
+        "2 4 8 10 12 6 7",
+        "gap(1..1) gap(3..3)-(1..1) gap(5..7)-(3..3) gap(9..9)-(5..7) gap(11..11)-(9..9) \
+         unproven unproven | open 11 abandoned 9 floor 7",
+    );
     // Splitting a gap makes one more of them.
     check_bounded(1, "9 4", "gap(1..8) late-(1..3) | open 5..8 abandoned 1..3");
     check_bounded(1, "9 4 2", "gap(1..8) late-(1..3) late | open 5..8 abandoned 3 floor 1");

@@ -131,6 +131,25 @@ fn lateness_abandoned_gaps_and_counters_are_details() {
 }
 
 #[test]
+fn each_detail_is_enough_to_have_one() {
+    fn check(entry: Entry, expect: &str) {
+        let receipt = serde_json::to_value(Receipt::Accepted(Arc::new(entry))).expect("JSON");
+        assert_eq!(receipt.get("detail").map(ToString::to_string).unwrap_or_default(), expect);
+    }
+    check(entry(), "");
+    check(Entry { abandoned: vec![(1, 2)], ..entry() }, r#"{"abandoned":[{"from":1,"to":2}]}"#);
+    check(Entry { classes: vec![(Arc::from("c"), Class::Folded)], ..entry() }, r#"{"counters":{"c":"folded"}}"#);
+    check(
+        Entry { gap: Some(GapDetail { from: 1, to: 1, large: false }), ..entry() },
+        r#"{"gap":{"from":1,"large":false,"size":1,"to":1}}"#,
+    );
+    let late = Entry { observed_at: Some(Time::from_nanos(0)), marks: Marks::NONE.with(Mark::LateArrival), ..entry() };
+    check(late, r#"{"latency_ms":1767261600123}"#);
+    let nonce = Refusal::new(Code::TimestampRegression, Why::Nonce { used_at: Time::from_nanos(0) });
+    check(Entry { refusal: Some(Box::new(nonce)), ..entry() }, r#"{"used_at":"1970-01-01T00:00:00Z"}"#);
+}
+
+#[test]
 fn what_enforce_would_have_refused_says_so_and_what_an_admin_lifted_only_why() {
     let refusal = Refusal::new(Code::SequenceRegression, Why::Number { expected: Some(4), got: 2, last_seen: Some(3) });
     let refusal = Some(Box::new(refusal));

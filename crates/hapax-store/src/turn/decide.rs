@@ -106,7 +106,7 @@ impl Working {
 
     fn submit(&mut self, submission: &Submission, now: Time) -> Result<Answer, Problem> {
         let facts = self.facts(&submission.stream)?;
-        if submission.terms.force && !facts.version.contract.override_allowed {
+        if submission.terms.caller.forced && !facts.version.contract.override_allowed {
             let detail = "the contract does not allow an override (override.allowed = false)";
             return Err(Problem::new(ProblemCode::OverrideNotAllowed, detail));
         }
@@ -190,5 +190,5 @@ fn lane_answer(facts: &Facts, name: &str, now: Time) -> Answer {
     let (lane, gaps) = facts.lane(name);
     let gaps: Vec<Gap> = gaps.iter().copied().collect();
     let contract = &facts.version.contract;
-    Answer::of(200, &LaneView { name, lane: &lane, gaps, filled: Vec::new(), contract, now })
+    Answer::of(200, &LaneView { name, lane, gaps, filled: Vec::new(), contract, now })
 }

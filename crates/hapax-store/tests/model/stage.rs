@@ -82,7 +82,7 @@ impl<S: Store> Stage<S> {
             stream: self.stream.clone(),
             documents,
             events: Vec::new(),
-            terms: Terms { atomic, force, dry_run, caller: caller.clone() },
+            terms: Terms { atomic, dry_run, caller: caller.clone() },
             single,
             event_bytes_max: EVENT_BYTES_MAX,
         };

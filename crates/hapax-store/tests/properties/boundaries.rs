@@ -29,6 +29,21 @@ proptest! {
         prop_assert_eq!(&alone, &played(&world, cut, turns));
         prop_assert_eq!(&alone, &played(&world, cut, |_| false));
     }
+
+    #[test]
+    fn answers_are_the_same_bytes_however_requests_fall_into_turns(
+        mut world in worlds(Clock::MayStepBack),
+        turn_ends in prop::collection::vec(any::<bool>(), 32),
+    ) {
+        // Also behind a batch that was taken back, whether it was refused or only tried.
+        for (place, request) in world.requests.iter_mut().enumerate() {
+            request.opts.atomic |= place % 3 == 0;
+            request.opts.dry_run |= place % 5 == 0;
+        }
+        let alone = played(&world, |_| false, |_| true);
+        prop_assert_eq!(&alone, &played(&world, |_| false, |place| turn_ends[place % turn_ends.len()]));
+        prop_assert_eq!(&alone, &played(&world, |_| false, |_| false));
+    }
 }
 
 /// Without what the contract or the sender asks of a batch as a batch.

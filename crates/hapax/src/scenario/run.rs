@@ -222,7 +222,7 @@ impl Stage {
 
     fn submission(&self, step: &Step, documents: Vec<Arc<[u8]>>, single: bool) -> Ask {
         let caller = Caller { forced: step.force, ..Caller::default() };
-        let terms = Terms { atomic: step.atomic, force: step.force, dry_run: step.dry_run, caller };
+        let terms = Terms { atomic: step.atomic, dry_run: step.dry_run, caller };
         let stream = self.stream.clone();
         Ask::Submit(Submission {
             stream,

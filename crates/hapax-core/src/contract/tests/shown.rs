@@ -1,7 +1,7 @@
 //! A shown contract reads back as the same contract; the presets are the table of the specification, and their words.
 
 use crate::contract::*;
-use crate::source::Node;
+use crate::source::{Node, Value};
 
 fn preset(name: &str) -> Contract {
     Contract::from_toml(&format!("preset = \"{name}\"")).expect("a preset").contract
@@ -10,15 +10,16 @@ fn preset(name: &str) -> Contract {
 /// The keys in which a preset differs from the defaults, one line each.
 fn differences(name: &str) -> String {
     fn walk(path: &str, node: &Node, default: Option<&Node>, out: &mut Vec<String>) {
-        match &node.value {
-            crate::source::Value::Table(members) if default.is_some_and(|it| it.to_json() != "{}") => {
-                for (key, member) in members {
-                    let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                    walk(&inner, member, default.and_then(|it| it.get(key)), out);
-                }
+        // A table that is empty by default is told whole.
+        if let (Value::Table(members), Some(default)) = (&node.value, default)
+            && default.to_json() != "{}"
+        {
+            for (key, member) in members {
+                let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                walk(&inner, member, default.get(key), out);
             }
-            _ if default.map(Node::to_json) != Some(node.to_json()) => out.push(format!("{path} = {}", node.to_json())),
-            _ => {}
+        } else if default.map(Node::to_json) != Some(node.to_json()) {
+            out.push(format!("{path} = {}", node.to_json()));
         }
     }
     let (shown, default) = (preset(name).node(), Contract::from_toml("").expect("the defaults").contract.node());
