@@ -4,10 +4,12 @@
 //! for every store: load, judge, commit, answer. That is why a verdict never depends on the store.
 //!
 //! Read in this order: [`seam`] (what a store promises), [`turn`] (what happens between two commits), [`memory`] (the
-//! smallest store that keeps the promises, for tests and scenarios).
+//! smallest store that keeps the promises, for tests and scenarios), [`embedded`] (a directory: the log is the truth).
 
 pub mod seam;
 
 pub mod turn;
 
 pub mod memory;
+
+pub mod embedded;

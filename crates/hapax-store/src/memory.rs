@@ -12,7 +12,8 @@ use hapax_core::claim::{Claim, Handler, HandlerLane, HandlerState};
 use hapax_core::event::Identity;
 
 use crate::seam::{
-    HandlerKey, Loaded, LoadedStream, RequestKey, RequestRecord, Store, StoreError, StreamKey, TurnNeeds, Write,
+    HandlerKey, Loaded, LoadedStream, RequestKey, RequestRecord, Store, StoreError, StreamKey, StreamWrite, TurnNeeds,
+    Write,
 };
 use stream::Stream;
 
@@ -78,12 +79,23 @@ impl Store for Memory {
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
-        let moved = |stream: &crate::seam::StreamWrite| {
-            self.streams.get(&stream.key).map(|it| it.head).unwrap_or_default() != stream.before
-        };
-        if write.streams.iter().any(moved) {
+        if self.conflicts(&write) {
             return Err(StoreError::Conflict);
         }
+        self.apply(write);
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// Has a head moved since the write's turn was loaded?
+    pub(crate) fn conflicts(&self, write: &Write) -> bool {
+        let moved = |stream: &StreamWrite| self.streams.get(&stream.key).map(|it| it.head).unwrap_or_default() != stream.before;
+        write.streams.iter().any(moved)
+    }
+
+    /// The only way into the state.
+    pub(crate) fn apply(&mut self, write: Write) {
         for (name, salt) in write.tenants {
             self.tenants.entry(name).or_insert(salt);
         }
@@ -112,7 +124,6 @@ impl Store for Memory {
             }
         }
         self.requests.extend(write.requests);
-        Ok(())
     }
 }
 

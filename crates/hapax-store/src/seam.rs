@@ -146,6 +146,12 @@ pub enum StoreError {
     Conflict,
     /// The store contradicts itself: stop, and say where.
     Corrupt(String),
+    /// The disk is nearly full, and nothing was written: refuse, and try again when there is room.
+    Full,
+    /// A write or a sync has failed, and nobody knows what of it lasted: stop. Recovery is a restart.
+    Stopped(String),
+    /// It cannot be reached or is not ours, and nothing was written: try again later.
+    Unreachable(String),
 }
 
 impl std::fmt::Display for StoreError {
@@ -153,6 +159,9 @@ impl std::fmt::Display for StoreError {
         match self {
             Self::Conflict => f.write_str("a fact has changed since it was loaded"),
             Self::Corrupt(what) => write!(f, "the store contradicts itself: {what}"),
+            Self::Full => f.write_str("the disk is nearly full"),
+            Self::Stopped(what) => write!(f, "the store has stopped: {what}"),
+            Self::Unreachable(what) => write!(f, "the store cannot be reached: {what}"),
         }
     }
 }

@@ -1,0 +1,133 @@
+//! The disk of this machine, below one directory.
+//!
+//! A thin cover of system calls: no state besides the path. Files are opened for each use and closed when dropped, so
+//! a log of a thousand segments does not hold a thousand of them open.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
+use super::{Disk, DiskFile};
+
+/// The name of the file that carries the lock. It is never removed: a lock on a file without a name locks nobody out.
+const LOCK: &str = "lock";
+
+/// Zeros are written in pieces of this size: large enough that the calls do not count.
+const PIECE: usize = 1 << 20;
+
+/// A directory of the file system.
+#[derive(Clone, Debug)]
+pub struct RealDisk {
+    root: Arc<Path>,
+}
+
+impl RealDisk {
+    /// The directory at this path, made if it was not there.
+    pub fn at(root: impl Into<PathBuf>) -> io::Result<Self> {
+        let root: PathBuf = root.into();
+        if !root.is_dir() {
+            fs::create_dir_all(&root)?;
+            if let Some(parent) = root.parent().filter(|it| !it.as_os_str().is_empty()) {
+                File::open(parent)?.sync_all()?;
+            }
+        }
+        Ok(Self { root: root.into() })
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        if path.is_empty() { self.root.to_path_buf() } else { self.root.join(path) }
+    }
+}
+
+impl Disk for RealDisk {
+    type File = File;
+    type Lock = File;
+
+    fn lock(&self) -> io::Result<File> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path(LOCK))?;
+        file.try_lock()?;
+        Ok(file)
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        fs::create_dir(self.path(path))
+    }
+
+    fn create(&self, path: &str) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(self.path(path))
+    }
+
+    fn open(&self, path: &str) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(self.path(path))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        fs::remove_file(self.path(path))
+    }
+
+    fn remove_dir(&self, path: &str) -> io::Result<()> {
+        fs::remove_dir(self.path(path))
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        // A name that is not Unicode is not one of ours, and a lossy one never equals one of ours.
+        fs::read_dir(self.path(path))?.map(|it| Ok(it?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        File::open(self.path(path))?.sync_all()
+    }
+
+    fn free_space(&self) -> io::Result<u64> {
+        let space = rustix::fs::statvfs(&*self.root)?;
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+}
+
+impl DiskFile for File {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.read_exact_at(into, at)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_all_at(bytes, at)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        File::sync_data(self)
+    }
+
+    fn allocate(&self, bytes: u64) -> io::Result<()> {
+        // Reserving first says at once whether there is room, and keeps the blocks together. Where it is not supported
+        // the zeros alone do.
+        match rustix::fs::fallocate(self, FallocateFlags::empty(), 0, bytes) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(other) => return Err(other.into()),
+        }
+        let zeros = vec![0; PIECE];
+        let mut at = 0;
+        while at < bytes {
+            let piece = zeros.len().min(usize::try_from(bytes - at).unwrap_or(PIECE));
+            self.write_all_at(&zeros[..piece], at)?;
+            at += piece as u64;
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        File::set_len(self, bytes)
+    }
+}
