@@ -90,7 +90,8 @@ impl Store for Memory {
 impl Memory {
     /// Has a head moved since the write's turn was loaded?
     pub(crate) fn conflicts(&self, write: &Write) -> bool {
-        let moved = |stream: &StreamWrite| self.streams.get(&stream.key).map(|it| it.head).unwrap_or_default() != stream.before;
+        let moved =
+            |stream: &StreamWrite| self.streams.get(&stream.key).map(|it| it.head).unwrap_or_default() != stream.before;
         write.streams.iter().any(moved)
     }
 

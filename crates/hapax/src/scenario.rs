@@ -10,7 +10,7 @@ mod matching;
 mod run;
 
 pub(crate) use file::{Scenario, Step};
-pub(crate) use run::Failure;
+pub(crate) use run::{Failure, Report};
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hapax_core::contract::Contract;
+use hapax_store::embedded::Embedded;
+use hapax_store::embedded::disk::RealDisk;
+use hapax_store::embedded::log::{LogId, Options};
+use hapax_store::memory::Memory;
 
 use crate::outcome::Outcome;
-use crate::scenario::{Failure, Scenario};
+use crate::scenario::{Failure, Report, Scenario};
 use crate::{say, written};
 
-/// Run scenario files on the real engine, with a store in memory and the clock that the files give.
+/// Run scenario files on the real engine, with the clock that the files give.
 #[derive(Args)]
 pub(crate) struct Test {
     /// Scenario files; `-` for standard input.
@@ -18,11 +22,15 @@ pub(crate) struct Test {
     /// Explain a step, counted from 1: its rules one by one, what was compared with what.
     #[arg(long, value_name = "N", value_parser = step_number)]
     explain: Option<usize>,
+    /// Run on a durable store: each file in a folder of its own under DIR, removed afterwards. Without it: in memory.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
 }
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let outcomes: Vec<Outcome> = self.files.iter().map(|file| run_file(file, self.explain)).collect();
+        let outcomes: Vec<Outcome> =
+            self.files.iter().map(|file| run_file(file, self.explain, self.store.as_deref())).collect();
         let count = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let (passed, failed, wrong) = (count(Outcome::Fine), count(Outcome::Failed), count(Outcome::Wrong));
         let not_run = if wrong > 0 { format!(", {wrong} not run") } else { String::new() };
@@ -35,7 +43,7 @@ fn step_number(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|number| *number > 0).ok_or("steps are counted from 1")
 }
 
-fn run_file(file: &Path, explain: Option<usize>) -> Outcome {
+fn run_file(file: &Path, explain: Option<usize>, store: Option<&Path>) -> Outcome {
     let shown = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
     let wrong = |why: &dyn std::fmt::Display| {
         eprintln!("{shown}: {why}");
@@ -61,7 +69,11 @@ fn run_file(file: &Path, explain: Option<usize>) -> Outcome {
             if steps == 1 { "there is only step 1".to_owned() } else { format!("the steps are 1 to {steps}") };
         return wrong(&format_args!("there is no step {step} to explain; {there_are}"));
     }
-    let report = match scenario.run(explain) {
+    let report = match store {
+        None => scenario.run(Memory::new(), explain).map_err(|problem| problem.to_string()),
+        Some(directory) => run_durably(&scenario, directory, explain),
+    };
+    let report = match report {
         Ok(report) => report,
         Err(problem) => return wrong(&problem),
     };
@@ -74,6 +86,18 @@ fn run_file(file: &Path, explain: Option<usize>) -> Outcome {
     say::line(format_args!("FAIL  {shown}: {}", scenario.name));
     report.failures.iter().for_each(print_failure);
     Outcome::Failed
+}
+
+/// Runs a scenario on a store in a new folder, which is gone afterwards, however it ends.
+fn run_durably(scenario: &Scenario, directory: &Path, explain: Option<usize>) -> Result<Report, String> {
+    let cannot = |error: std::io::Error| format!("{} cannot hold a store: {error}", directory.display());
+    std::fs::create_dir_all(directory).map_err(cannot)?;
+    let folder = tempfile::Builder::new().prefix("scenario-").tempdir_in(directory).map_err(cannot)?;
+    let disk = RealDisk::at(folder.path()).map_err(cannot)?;
+    // A scenario is a few frames long, so its segments need not be those of a server.
+    let options = Options { segment_bytes: 1 << 20, reserve_bytes: 64 << 10, ..Options::default() };
+    let (store, _) = Embedded::open(disk, options, LogId(*b"a hapax scenario")).map_err(|error| error.to_string())?;
+    scenario.run(store, explain).map_err(|problem| problem.to_string())
 }
 
 fn print_failure(failure: &Failure) {

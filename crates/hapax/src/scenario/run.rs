@@ -16,8 +16,7 @@ use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::source::{self, Node, Reader, Value};
 use hapax_core::time::Time;
 use hapax_core::view::{CounterView, HeadView, LaneView};
-use hapax_store::memory::Memory;
-use hapax_store::seam::{HandlerKey, Read, RequestKey, Store, StoreError, StreamKey};
+use hapax_store::seam::{HandlerKey, RequestKey, Store, StoreError, StreamKey};
 use hapax_store::turn::{Answer, Ask, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission, turn};
 use serde_json::json;
 
@@ -63,9 +62,9 @@ fn unexplained(step: &Step, answer: &Answer) -> &'static str {
 }
 
 impl Scenario {
-    /// Runs all steps. A problem is one of the file that only running could find.
-    pub(crate) fn run(&self, explained: Option<usize>) -> Result<Report, source::Problem> {
-        let mut stage = Stage::new();
+    /// Runs all steps on an empty store. A problem is one of the file that only running could find.
+    pub(crate) fn run(&self, store: impl Store, explained: Option<usize>) -> Result<Report, source::Problem> {
+        let mut stage = Stage::new(store);
         let mut report = Report::default();
         let first = self.steps.iter().find_map(|step| step.clock).unwrap_or(Time::from_nanos(0));
         stage.clock = first;
@@ -96,8 +95,8 @@ impl Scenario {
 }
 
 /// The world of one scenario: a tenant of its own, a clock that only the file moves.
-struct Stage {
-    store: Memory,
+struct Stage<S> {
+    store: S,
     stream: StreamKey,
     clock: Time,
     /// Stands for randomness: each request gets another number, the same in every run.
@@ -106,11 +105,10 @@ struct Stage {
     last: Node,
 }
 
-impl Stage {
-    fn new() -> Self {
+impl<S: Store> Stage<S> {
+    fn new(mut store: S) -> Self {
         let tenant: Arc<str> = Arc::from("scenario");
-        let mut store = Memory::new();
-        // In memory nothing can fail; any other store would say so with the first contract.
+        // A store that cannot make a tenant says so again with the first contract.
         _ = store.tenant(&tenant, [7; 32]);
         Self {
             store,

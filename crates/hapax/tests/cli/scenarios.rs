@@ -4,10 +4,29 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{Said, run};
+use crate::program::{Said, folder, run};
 
 #[test]
 fn every_scenario_of_the_repository_holds() {
+    all_hold(&[]);
+}
+
+#[test]
+fn every_scenario_holds_on_a_durable_store_that_leaves_nothing_behind() {
+    let store = folder("every_scenario_on_a_store").join("store");
+    all_hold(&["--store", store.to_str().expect("UTF-8")]);
+    assert_eq!(fs::read_dir(&store).expect("the folder").count(), 0, "each removed what it made");
+}
+
+#[test]
+fn a_store_that_cannot_be_is_told_with_its_reason() {
+    let arguments = ["test", "--store", "story.toml", "story.toml"];
+    let said = run("a_store_in_a_file", &[("story.toml", HOLDS.as_bytes())], &arguments, "");
+    assert_eq!((said.out.as_str(), said.code), ("0 passed, 0 failed, 1 not run\n", 2));
+    assert!(said.err.starts_with("story.toml: story.toml cannot hold a store: "), "{}", said.err);
+}
+
+fn all_hold(arguments: &[&str]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut names: Vec<_> = fs::read_dir(&folder)
         .expect("the scenarios")
@@ -16,7 +35,12 @@ fn every_scenario_of_the_repository_holds() {
         .collect();
     names.sort();
     assert!(names.len() > 100, "{} scenarios", names.len());
-    let program = Command::new(env!("CARGO_BIN_EXE_hapax")).arg("test").args(&names).current_dir(&folder).output();
+    let program = Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .arg("test")
+        .args(arguments)
+        .args(&names)
+        .current_dir(&folder)
+        .output();
     let output = program.expect("the program runs");
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(output.status.code(), Some(0), "{said}{}", String::from_utf8_lossy(&output.stderr));
