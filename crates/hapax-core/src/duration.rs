@@ -176,7 +176,8 @@ impl Serialize for Bound {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)
+            .map_err(|_| D::Error::custom("a duration is a text such as \"30s\""))?;
         Span::parse(&text).map_err(D::Error::custom)
     }
 }

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
+use crate::duration::offset_in_words;
 use crate::time::Time;
 use crate::words::{Code, State};
 
@@ -122,7 +123,9 @@ impl Refusal {
             }
             Why::Format { reason } => format!("Timestamp not readable: {reason}"),
             Why::Bounds { observed, ingested, bound } => {
-                format!("Timestamp out of tolerance: {observed} against our {ingested}, {bound}")
+                let apart = offset_in_words(observed.since(*ingested));
+                let clock = if observed > ingested { "of our clock" } else { "our clock" };
+                format!("Timestamp out of tolerance: {observed} is {apart} {clock}, {bound}")
             }
             Why::Regression { last, submitted } => {
                 format!("Timestamp regression: {submitted} is before {last}, the latest of the lane")

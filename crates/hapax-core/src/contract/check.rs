@@ -5,15 +5,20 @@
 use super::{Contract, Mode, Source};
 use crate::duration::Bound;
 use crate::pointer::Pointer;
-use crate::source::{Node, Place, Problem};
+use crate::source::{Node, Place, Problem, Value};
 
 /// Where the author wrote what, beside what it means.
 pub(super) struct Written<'n>(pub(super) &'n Node);
 
 impl Written<'_> {
+    /// What stands under a key, if the author wrote it.
+    fn node(&self, key: &str) -> Option<&Node> {
+        key.split('.').try_fold(self.0, |node, part| node.get(part))
+    }
+
     /// Where a key stands, if the author wrote it.
     fn place(&self, key: &str) -> Option<Place> {
-        key.split('.').try_fold(self.0, |node, part| node.get(part)).map(|node| node.at)
+        self.node(key).map(|node| node.at)
     }
 
     /// A problem of several keys together stands where the first of them does that was written: the others may be a
@@ -42,7 +47,10 @@ pub(super) fn check(
         let why = format!("{late} is above time.past = {past}, so nothing could ever be marked late");
         problems.push(written.problem("time.late", &["time.past"], why));
     }
-    if contract.sequence.source == Source::Server && written.place("envelope.seq").is_some() {
+    // `envelope.seq = false` says that there is no such field, which is just what the server's numbers want.
+    if contract.sequence.source == Source::Server
+        && written.node("envelope.seq").is_some_and(|node| !matches!(node.value, Value::Bool(false)))
+    {
         let why = "the server assigns the numbers (sequence.source = \"server\"), so none is read from the document";
         problems.push(written.problem("envelope.seq", &[], why));
     }

@@ -19,7 +19,16 @@ use crate::value;
 pub(super) fn read(written: Node) -> (Contract, Vec<Problem>) {
     let mut reader = Reader::default();
     let node = with_preset(written, &mut reader);
-    let mut top = reader.table(&node, "");
+    read_whole(&node, reader)
+}
+
+/// Reads every key as it stands, with no preset under it.
+pub(super) fn read_kept(kept: &Node) -> (Contract, Vec<Problem>) {
+    read_whole(kept, Reader::default())
+}
+
+fn read_whole(node: &Node, mut reader: Reader) -> (Contract, Vec<Problem>) {
+    let mut top = reader.table(node, "");
     let contract = read_top(&mut top, &mut reader);
     top.finish(&mut reader);
     (contract, reader.problems)
@@ -41,9 +50,13 @@ fn read_top(top: &mut Table<'_>, reader: &mut Reader) -> Contract {
     let preset = top.text("preset", reader).map(str::to_owned);
     let modes = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow), ("off", Mode::Off)];
     let mode = top.word("mode", &modes, Mode::Enforce, reader);
-    let envelope = in_table(top, "envelope", reader, envelope);
+    let mut envelope = in_table(top, "envelope", reader, envelope);
     let identity = in_table(top, "identity", reader, identity);
     let sequence = in_table(top, "sequence", reader, sequence);
+    if sequence.source == Source::Server {
+        // The server's numbers are read from nowhere, whatever a preset says; the check refuses a pointer that is written.
+        envelope.seq = None;
+    }
     let time = in_table(top, "time", reader, time);
     let nonce = in_table(top, "nonce", reader, nonce);
     let silence = in_table(top, "lanes", reader, |table, reader| bound(table, "silence", "none", reader));

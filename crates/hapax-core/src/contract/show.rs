@@ -34,7 +34,7 @@ impl Contract {
         let counters = self.counters.iter().map(|rules| (rules.name.as_str(), counter(rules)));
         let rest = [
             ("mode", text(mode(self.mode))),
-            ("envelope", envelope(&self.envelope, self.sequence.source)),
+            ("envelope", envelope(&self.envelope)),
             ("identity", identity(&self.identity)),
             ("sequence", sequence(&self.sequence)),
             ("time", time(&self.time)),
@@ -73,22 +73,22 @@ fn yes(value: bool) -> Node {
     Node::implied(Value::Bool(value))
 }
 
-fn envelope(envelope: &Envelope, source: Source) -> Node {
+fn envelope(envelope: &Envelope) -> Node {
     let field = |pointer: &Option<Pointer>| pointer.as_ref().map_or(yes(false), text);
     let lane = match envelope.lane.as_slice() {
         [] => yes(false),
         [one] => text(one),
         parts => pointers(parts),
     };
-    // The server's numbers are read from nowhere, and the check refuses a contract that says where.
-    let seq = (source != Source::Server).then(|| ("seq", field(&envelope.seq)));
-    let rest = [
+    table([
+        ("id", field(&envelope.id)),
+        ("lane", lane),
+        ("seq", field(&envelope.seq)),
         ("time", field(&envelope.time)),
         ("nonce", field(&envelope.nonce)),
         ("epoch", field(&envelope.epoch)),
         ("expected", field(&envelope.expected)),
-    ];
-    table([("id", field(&envelope.id)), ("lane", lane)].into_iter().chain(seq).chain(rest))
+    ])
 }
 
 fn identity(identity: &Identity) -> Node {

@@ -23,7 +23,7 @@ pub(super) fn counted(root: Node<'_>, place: usize, rules: &CounterRules) -> Res
 
 /// A part of a counter's key: absent counts as null, so that what cannot be attributed is still counted.
 fn key_part<'d>(root: Node<'d>, pointer: &Pointer) -> Result<Part<'d>, Refusal> {
-    const A_KEY: &str = "a string of at most 256 bytes, a number, true, false or null";
+    const A_KEY: &str = "a string of at most 256 bytes without U+0000, a number, true, false or null";
     let Some(node) = root.at(pointer) else { return Ok(Part::Null) };
     let part = match node.kind() {
         Kind::Null => Some(Part::Null),
@@ -34,7 +34,14 @@ fn key_part<'d>(root: Node<'d>, pointer: &Pointer) -> Result<Part<'d>, Refusal> 
         }
         Kind::Number | Kind::Array | Kind::Object => None,
     };
-    part.ok_or_else(|| Refusal::schema(pointer.to_string(), A_KEY, name_of(node.kind())))
+    part.ok_or_else(|| {
+        let found = match node.as_str() {
+            Some(text) if text.contains('\0') => "a string with U+0000".to_owned(),
+            Some(text) => format!("a string of {} bytes", text.len()),
+            None => name_of(node.kind()).to_owned(),
+        };
+        Refusal::schema(pointer.to_string(), A_KEY, found)
+    })
 }
 
 /// The text of a counter's key as the ledger writes it, from a JSON array that somebody wrote.

@@ -448,10 +448,10 @@ fn a_counter_takes_what_its_key_and_amount_say() {
     check(r#"{}"#, "all []=there is none at /q");
     check(r#"{"q":null}"#, "all []=null at /q is not a number");
     check(r#"{"q":[1]}"#, "all []=an array at /q is not a number");
-    let part = "a string of at most 256 bytes, a number, true, false or null";
+    let part = "a string of at most 256 bytes without U+0000, a number, true, false or null";
     check(r#"{"q":1,"m":"x","a":[]}"#, &format!("/a: {part}; an array"));
-    check(r#"{"q":1,"m":"x","a":"\u0000"}"#, &format!("/a: {part}; a string"));
-    check(&format!(r#"{{"q":1,"m":"x","a":"{}"}}"#, "x".repeat(257)), &format!("/a: {part}; a string"));
+    check(r#"{"q":1,"m":"x","a":"\u0000"}"#, &format!("/a: {part}; a string with U+0000"));
+    check(&format!(r#"{{"q":1,"m":"x","a":"{}"}}"#, "x".repeat(257)), &format!("/a: {part}; a string of 257 bytes"));
     check(&format!(r#"{{"q":1,"m":"x","a":{}}}"#, "9".repeat(257)), &format!("/a: {part}; a number"));
 }
 

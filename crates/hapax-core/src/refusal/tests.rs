@@ -54,7 +54,7 @@ fn a_refused_time_says_what_it_was_compared_with() {
     let bounds = || Why::Bounds { observed: at(600), ingested: at(0), bound: "time.future = 5m".into() };
     let detail =
         r#"{"observed_at":"2026-01-01T10:10:00Z","ingested_at":"2026-01-01T10:00:00Z","bound":"time.future = 5m"}"#;
-    let message = "Timestamp out of tolerance: 2026-01-01T10:10:00Z against our 2026-01-01T10:00:00Z, time.future = 5m";
+    let message = "Timestamp out of tolerance: 2026-01-01T10:10:00Z is 600s ahead of our clock, time.future = 5m";
     let old = "An old time never becomes acceptable; an admin may force it where the contract allows that.";
     check(Code::TimestampFutureBeyondTolerance, bounds(), message, detail, "Check the clock of the sender.");
     check(Code::TimestampTooOld, bounds(), message, detail, old);

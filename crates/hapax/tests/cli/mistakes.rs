@@ -253,7 +253,7 @@ fn a_handler_is_told_which_of_its_keys_is_wrong() {
     check_step(
         "handler-lease",
         "handler = { name = \"h\", lease = 5 }",
-        "line 5: step 1.handler.lease: expected a string, found 5",
+        "line 5: step 1.handler.lease: 5: a duration is a text such as \"30s\"",
     );
     check_step(
         "handler-stream",

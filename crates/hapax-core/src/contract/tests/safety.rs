@@ -61,6 +61,7 @@ fn late_is_not_above_past() {
 fn numbers_that_the_server_assigns_are_read_from_nowhere() {
     check("sequence.source = \"server\"\nenvelope.seq = \"/n\"", "envelope.seq |");
     check("sequence.source = \"server\"", "|");
+    check("sequence.source = \"server\"\nenvelope.seq = false", "|");
     check("sequence.source = \"producer\"\nenvelope.seq = \"/n\"", "|");
     // A pointer of the preset is not written in the contract itself.
     check("preset = \"telemetry-tolerant\"\nsequence.source = \"server\"", "|");

@@ -76,6 +76,7 @@ fn the_event_sourcing_preset_is_its_column_of_the_specification() {
         r#"preset = "event-sourcing"
 envelope.id = "/event_id"
 envelope.lane = "/aggregate_id"
+envelope.seq = false
 envelope.time = "/occurred_at"
 identity.required = true
 sequence.source = "server"

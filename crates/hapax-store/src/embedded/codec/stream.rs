@@ -114,8 +114,8 @@ fn write_version(out: &mut Vec<u8>, version: &Version, at: Time) {
 fn read_version(take: &mut Take<'_>) -> Result<(Version, Time), Undecodable> {
     let (number, baseline) = (take.short()?, take.short()?);
     let (start, text) = (take.at(), take.text()?);
-    match Contract::from_json(text.as_bytes()) {
-        Ok(read) => Ok((Version { number, baseline, contract: read.contract.into() }, take.time()?)),
+    match Contract::from_kept(text.as_bytes()) {
+        Ok(contract) => Ok((Version { number, baseline, contract: contract.into() }, take.time()?)),
         Err(problems) => {
             let why = problems.first().map(|problem| format!("{}: {}", problem.key, problem.why));
             take.fault_at(start, Fault::Contract(why.unwrap_or_default()))
