@@ -44,7 +44,6 @@ pub fn explain_entry(entry: &Entry, version: &Version, salt: &[u8; 32]) -> Expla
     let record = Record {
         document: &entry.document,
         id: Some(&entry.id),
-        id_source: entry.id_source,
         identity: entry.identity,
         lane: Some(&entry.lane),
         at: entry.at,
@@ -94,7 +93,6 @@ pub fn explain_attempt(
         let record = Record {
             document: &document,
             id: attempt.id.as_ref(),
-            id_source: IdSource::Given,
             identity: original.map(|entry| entry.identity).unwrap_or_default(),
             lane: attempt.lane.as_ref(),
             at: attempt.at,
@@ -124,7 +122,6 @@ pub fn explain_attempt(
 struct Record<'r> {
     document: &'r Arc<[u8]>,
     id: Option<&'r Arc<str>>,
-    id_source: IdSource,
     identity: Identity,
     lane: Option<&'r Arc<str>>,
     at: Time,
@@ -136,7 +133,7 @@ impl Record<'_> {
     fn derive(&self, version: &Version, original: Option<&Arc<Entry>>, salt: &[u8; 32]) -> (Vec<Rule>, Ruling) {
         let door = Door { salt, now: self.at, spare: 0, event_bytes_max: usize::MAX, covers: &|_| true };
         let mut event = read(Arc::clone(self.document), version, &door);
-        if self.id_source == IdSource::Assigned {
+        if event.id_source == IdSource::Assigned {
             event.id = self.id.cloned();
         }
         if original.is_some() {
