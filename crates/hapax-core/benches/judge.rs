@@ -50,7 +50,8 @@ fn turn(version: &Version, events: usize) -> (Facts, Vec<Event>) {
         facts.load_lane(format!("component-{lane:05}").into(), known_lane(41), Gaps::default());
     }
     facts.reserve(events);
-    let events = (0..events).map(|index| event(version, index % LANES, 42 + (index / LANES) as u64)).collect();
+    // Spread over all lanes, however few the events are: 7919 is prime, so no lane comes twice before all have come.
+    let events = (0..events).map(|index| event(version, index * 7919 % LANES, 42 + (index / LANES) as u64)).collect();
     (facts, events)
 }
 
