@@ -1,9 +1,11 @@
 //! Taking back what a batch did to the facts: the old value of everything it touched, and how long the lists were.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{Changes, CounterFacts, Facts, Head, LaneFacts};
 use crate::counter::CounterKey;
+use crate::entry::Entry;
 use crate::event::{Identity, NonceKey};
 use crate::time::Time;
 
@@ -17,7 +19,7 @@ pub(super) struct Undo {
     touched: usize,
     nonces: Vec<(NonceKey, Option<Time>)>,
     counters: HashMap<CounterKey, Option<CounterFacts>>,
-    originals: Vec<Identity>,
+    originals: Vec<(Identity, Option<Arc<Entry>>)>,
     lengths: Lengths,
 }
 
@@ -81,8 +83,12 @@ impl Facts {
                 None => self.counters.remove(&key),
             };
         }
-        for identity in undo.originals {
-            self.originals.remove(&identity);
+        // An id that was forgotten may have been used again, and then the entry that it had before comes back.
+        for (identity, entry) in undo.originals.into_iter().rev() {
+            _ = match entry {
+                Some(entry) => self.originals.insert(identity, entry),
+                None => self.originals.remove(&identity),
+            };
         }
         undo.lengths.restore(&mut self.changes);
     }
@@ -112,7 +118,7 @@ impl Facts {
 
     pub(super) fn remember_original(&mut self, identity: Identity) {
         if let Some(undo) = &mut self.undo {
-            undo.originals.push(identity);
+            undo.originals.push((identity, self.originals.get(&identity).cloned()));
         }
     }
 }

@@ -7,7 +7,7 @@ use hapax_store::seam::Read;
 use serde_json::{Value, json};
 
 use super::model::Opts;
-use super::stage::{SALT, Stage};
+use super::stage::{Answered, SALT, Stage, bytes};
 use super::world::BEGINNING_NS;
 
 const ATOMIC: Opts = Opts { atomic: true, dry_run: false, override_: false };
@@ -98,6 +98,22 @@ fn a_conflict_within_a_refused_batch_never_points_at_the_event_that_takes_the_of
     let originals: Vec<Option<u64>> = stage.attempts().iter().map(original).collect();
     assert_eq!(originals, [None, None, None]);
     explained(&stage);
+}
+
+#[test]
+fn a_batch_that_is_taken_back_gives_a_forgotten_id_its_old_entry_again() {
+    let contract = "identity = { keep = \"1h\" }\ntime = { required = true, past = \"30m\", future = \"30m\" }";
+    let mut stage = Stage::new(contract);
+    let event = |time: &str| json!({ "id": "a", "lane": "x", "time": time });
+    stage.submit(BEGINNING_NS, &[event("2026-01-31T23:59:50Z")], Opts::default());
+    let later = BEGINNING_NS + 3 * 3_600_000_000_000;
+    // Three hours later the id is forgotten, and a dry run uses it again; then the clock steps back, in the same turn.
+    let dry =
+        stage.submission(later, vec![bytes(&event("2026-02-01T02:59:50Z"))], Opts { dry_run: true, ..Opts::default() });
+    let real = stage.submission(BEGINNING_NS, vec![bytes(&event("2026-01-31T23:50:00Z"))], Opts::default());
+    let answers = stage.take(vec![dry, real]);
+    let verdicts: Vec<Value> = answers.iter().map(|it| Answered::read(it).receipts[0]["verdict"].clone()).collect();
+    assert_eq!(verdicts, [json!("accepted"), json!("conflict")]);
 }
 
 fn original(attempt: &AttemptView) -> Option<u64> {
