@@ -8,7 +8,7 @@ use hapax_core::lane::{Gap, GapKind};
 use hapax_core::time::Time;
 use hapax_core::view::{CounterView as CounterShape, LaneView as LaneShape};
 use hapax_store::memory::Memory;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::{Value, json};
