@@ -3,7 +3,7 @@
 use hapax_core::explain::{explain_attempt, explain_entry};
 use hapax_core::view::AttemptView;
 use hapax_store::memory::Memory;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use serde_json::{Value, json};
 
 use super::model::Opts;
