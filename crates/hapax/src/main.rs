@@ -6,6 +6,8 @@ mod contract;
 mod outcome;
 mod say;
 mod scenario;
+mod serve;
+mod settings;
 mod test;
 mod written;
 
@@ -26,6 +28,10 @@ struct Hapax {
 enum Command {
     /// Run scenarios: stories about events, and the answers that must come.
     Test(test::Test),
+    /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
+    Serve(serve::Serve),
+    /// Print the configuration that `serve` would run with, and where each value comes from.
+    Config(settings::Settings),
     /// Look at contracts.
     #[command(subcommand)]
     Contract(contract::Contract),
@@ -34,6 +40,8 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Hapax::parse().command {
         Command::Test(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Config(command) => command.run(),
         Command::Contract(command) => command.run(),
     };
     match outcome {
