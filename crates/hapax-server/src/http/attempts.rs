@@ -146,7 +146,9 @@ fn line(attempt: &AttemptView, format: Format) -> String {
                 serde_json::Value::Array(words) => {
                     quoted(&words.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>().join(" "))
                 }
-                other => quoted(&other.to_string()),
+                other @ (serde_json::Value::Bool(_) | serde_json::Value::Number(_) | serde_json::Value::Object(_)) => {
+                    quoted(&other.to_string())
+                }
             });
             cells.join(",") + "\r\n"
         }
