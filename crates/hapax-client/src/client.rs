@@ -1,0 +1,304 @@
+//! One request, sent until it is answered.
+//!
+//! What holds: every try of a POST carries the same `Idempotency-Key` and the same bytes, so the server sees one request
+//! however often it arrives. Tried again: a connection that failed or broke off, 408, a 409 that says when to come back
+//! (the same request is still running), 429, 5xx. Not tried again: everything that is an answer. Not here: what the
+//! answers mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ureq::http::{HeaderMap, Request, Response, header};
+use ureq::{Agent, Body};
+
+use crate::{Answer, Error, Incoming, Problem, Retry, Route, Stop, token};
+
+/// A connection that is not open by then is counted as failed; a server on the other side of the world needs half a second.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Silence for so long is a broken connection: the server answers within seconds, and followers hear from it more often.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// An answer about 10 000 events, each with its original and what differs, stays below this.
+const ANSWER_BYTES_MAX: u64 = 512 << 20;
+
+/// A server, and who one is to it.
+#[derive(Clone)]
+pub struct Client {
+    agent: Agent,
+    url: String,
+    key: Option<String>,
+    retry: Retry,
+    stop: Stop,
+    waits: Option<Arc<Waits>>,
+}
+
+/// Told before each wait: why, and for how long.
+type Waits = dyn Fn(&Error, Duration) + Send + Sync;
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Asks.
+    Get,
+    /// Does something, once per key.
+    Post,
+    /// Sets something to what it says.
+    Put,
+    /// Takes something away.
+    Delete,
+}
+
+/// A call, before it is sent.
+#[derive(Clone, Debug)]
+pub struct Call {
+    method: Method,
+    route: Route,
+    body: Vec<u8>,
+    headers: Vec<(&'static str, String)>,
+}
+
+/// A try that led to nothing: why, whether another one may, and when.
+struct Failure {
+    error: Error,
+    again: bool,
+    after: Option<Duration>,
+}
+
+impl Call {
+    /// A question.
+    pub fn get(route: Route) -> Call {
+        Call { method: Method::Get, route, body: Vec::new(), headers: Vec::new() }
+    }
+
+    /// Something to do, under a key of its own.
+    pub fn post(route: Route) -> Call {
+        Call { method: Method::Post, ..Call::get(route) }.keyed(token::random())
+    }
+
+    /// Something to set.
+    pub fn put(route: Route) -> Call {
+        Call { method: Method::Put, ..Call::get(route) }
+    }
+
+    /// Something to take away.
+    pub fn delete(route: Route) -> Call {
+        Call { method: Method::Delete, ..Call::get(route) }
+    }
+
+    /// With these bytes.
+    #[must_use]
+    pub fn with(mut self, content_type: &'static str, body: impl Into<Vec<u8>>) -> Call {
+        self.body = body.into();
+        self.header("content-type", content_type)
+    }
+
+    /// With a JSON document.
+    #[must_use]
+    pub fn json(self, value: &serde_json::Value) -> Call {
+        self.with("application/json", value.to_string())
+    }
+
+    /// Under this key instead of a random one: 1 to 255 of `A-Z a-z 0-9 . _ : ~ -`.
+    #[must_use]
+    pub fn keyed(self, key: impl Into<String>) -> Call {
+        self.header("idempotency-key", key)
+    }
+
+    /// With a header; a second one of the same name replaces the first.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Call {
+        self.headers.retain(|(it, _)| *it != name);
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+impl Client {
+    /// A server such as `http://127.0.0.1:4090`, and the key to show it, if it wants one.
+    pub fn new(url: &str, key: Option<&str>) -> Result<Client, Error> {
+        let wrong = |why: &str| Error::Wrong(format!("{url} {why}; a server is written like http://127.0.0.1:4090"));
+        let url = url.trim_end_matches('/').to_owned();
+        let uri: ureq::http::Uri = url.parse().map_err(|_| wrong("is not a URL"))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(wrong("does not begin with http:// or https://"));
+        }
+        let host = uri.host().ok_or_else(|| wrong("names no host"))?;
+        if uri.query().is_some() {
+            return Err(wrong("has a query"));
+        }
+        if key.is_some_and(|key| key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err(Error::Wrong("the key is not one that a server gave: it has spaces or is empty".to_owned()));
+        }
+        let near = host == "localhost" || host.starts_with("127.") || host == "[::1]";
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(CONNECT_MAX))
+            .timeout_per_read(Some(SILENCE_MAX))
+            .user_agent(concat!("hapax-client/", env!("CARGO_PKG_VERSION")));
+        if near {
+            // A proxy's own loopback is another machine's.
+            config = config.proxy(None);
+        }
+        let agent = Agent::new_with_config(config.build());
+        Ok(Client { agent, url, key: key.map(str::to_owned), retry: Retry::PATIENT, stop: Stop::new(), waits: None })
+    }
+
+    /// With another patience.
+    #[must_use]
+    pub fn with_retry(self, retry: Retry) -> Client {
+        Client { retry, ..self }
+    }
+
+    /// Gives up waiting when somebody wishes to stop.
+    #[must_use]
+    pub fn with_stop(self, stop: Stop) -> Client {
+        Client { stop, ..self }
+    }
+
+    /// Says before each wait why and for how long.
+    #[must_use]
+    pub fn on_wait(self, waits: impl Fn(&Error, Duration) + Send + Sync + 'static) -> Client {
+        Client { waits: Some(Arc::new(waits)), ..self }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Asks, and waits for the whole answer.
+    pub fn get(&self, route: Route) -> Result<Answer, Error> {
+        self.call(&Call::get(route))
+    }
+
+    /// Sends a call until it is answered, and reads the whole answer.
+    pub fn call(&self, call: &Call) -> Result<Answer, Error> {
+        self.patiently(|| {
+            let mut response = self.once(call)?;
+            let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
+            let body = body.map_err(|error| self.broken(&error))?;
+            let replayed = response.headers().get("idempotency-replayed").is_some_and(|value| value == "true");
+            Ok(Answer { status: response.status().as_u16(), replayed, body, url: self.url.clone() })
+        })
+    }
+
+    /// Sends a call until it begins to be answered; the rest is read as it comes.
+    pub fn open(&self, call: &Call) -> Result<Incoming, Error> {
+        self.patiently(|| {
+            let response = self.once(call)?;
+            let reader = response.into_body().into_with_config().limit(u64::MAX).reader();
+            Ok(Incoming { reader: Box::new(reader) })
+        })
+    }
+
+    fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Error> {
+        let mut tries = 0;
+        loop {
+            let failure = match attempt() {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            tries += 1;
+            let delay = self.retry.delay(tries, failure.after, token::dice()).filter(|_| failure.again);
+            let Some(delay) = delay else { return Err(failure.error) };
+            if let Some(waits) = &self.waits {
+                waits(&failure.error, delay);
+            }
+            if self.stop.wait(delay) {
+                return Err(failure.error);
+            }
+        }
+    }
+
+    fn once(&self, call: &Call) -> Result<Response<Body>, Failure> {
+        let method = match call.method {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Put => "PUT",
+            Method::Delete => "DELETE",
+        };
+        let mut request = Request::builder().method(method).uri(format!("{}{}", self.url, call.route));
+        if let Some(key) = &self.key {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+        }
+        for (name, value) in &call.headers {
+            request = request.header(*name, value);
+        }
+        let wrong = |error: ureq::http::Error| Failure {
+            error: Error::Wrong(format!("the call cannot be written down: {error}")),
+            again: false,
+            after: None,
+        };
+        let response = match call.method {
+            Method::Get | Method::Delete => self.agent.run(request.body(()).map_err(wrong)?),
+            Method::Post | Method::Put => self.agent.run(request.body(call.body.as_slice()).map_err(wrong)?),
+        };
+        let response = response.map_err(|error| self.broken(&error))?;
+        self.judged(response)
+    }
+
+    /// An answer, if it is one.
+    fn judged(&self, mut response: Response<Body>) -> Result<Response<Body>, Failure> {
+        let status = response.status().as_u16();
+        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+        let is_problem = kind.starts_with("application/problem+json");
+        let is_ours = is_problem || kind.starts_with("application/json");
+        // The receipt of a single refused event has a 4xx status and is an answer all the same.
+        if status < 300 || is_ours && !is_problem && status < 500 {
+            return Ok(response);
+        }
+        let after = retry_after(response.headers());
+        let again = matches!(status, 408 | 429 | 500..) || status == 409 && after.is_some();
+        let body = response.body_mut().with_config().limit(1 << 20).read_to_vec().unwrap_or_default();
+        let error = match serde_json::from_slice::<Problem>(&body) {
+            Ok(problem) if is_problem => Error::Problem(Box::new(Problem { status, ..problem })),
+            Ok(_) | Err(_) => {
+                Error::Strange { url: self.url.clone(), why: format!("status {status}, and no problem+json") }
+            }
+        };
+        Err(Failure { error, again, after })
+    }
+
+    fn broken(&self, error: &ureq::Error) -> Failure {
+        let again = matches!(
+            error,
+            ureq::Error::Io(_)
+                | ureq::Error::Protocol(_)
+                | ureq::Error::Timeout(_)
+                | ureq::Error::HostNotFound
+                | ureq::Error::ConnectionFailed
+        );
+        let error = Error::Unreachable { url: self.url.clone(), why: in_words(error) };
+        Failure { error, again, after: None }
+    }
+}
+
+/// What happened, without the numbers of the operating system.
+fn in_words(error: &ureq::Error) -> String {
+    use std::io::ErrorKind;
+    let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
+    let known = [
+        (ErrorKind::ConnectionRefused, "connection refused"),
+        (ErrorKind::ConnectionReset, "the connection was reset"),
+        (ErrorKind::ConnectionAborted, "the connection was cut"),
+        (ErrorKind::UnexpectedEof, "the connection ended before the answer"),
+        (ErrorKind::BrokenPipe, "the connection ended before the request was sent"),
+        (ErrorKind::TimedOut, "it did not answer in time"),
+    ];
+    match (known.iter().find(|(it, _)| Some(*it) == kind), error) {
+        (Some((_, words)), _) => (*words).to_owned(),
+        (None, ureq::Error::HostNotFound) => "there is no such host".to_owned(),
+        (None, ureq::Error::Timeout(_)) => "it did not answer in time".to_owned(),
+        (None, error) => error.to_string(),
+    }
+}
+
+/// In seconds; the form with a date is for caches.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    seconds.trim().parse().ok().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests;
