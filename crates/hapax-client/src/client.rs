@@ -249,7 +249,6 @@ impl Client {
             return Ok(response);
         }
         let after = retry_after(response.headers());
-        let again = matches!(status, 408 | 429 | 500..) || status == 409 && after.is_some();
         let body = response.body_mut().with_config().limit(1 << 20).read_to_vec().unwrap_or_default();
         let error = match serde_json::from_slice::<Problem>(&body) {
             Ok(problem) if is_problem => Error::Problem(Box::new(Problem { status, ..problem })),
@@ -257,6 +256,8 @@ impl Client {
                 Error::Strange { url: self.url.clone(), why: format!("status {status}, and no problem+json") }
             }
         };
+        let running = error.code() == Some("REQUEST_RUNNING") || after.is_some();
+        let again = matches!(status, 408 | 429 | 500..) || status == 409 && running;
         Err(Failure { error, again, after })
     }
 
