@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use hapax_client::{Call, Retry, Route};
+use hapax_client::{Call, Error, Retry, Route};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::outcome::Outcome;
@@ -68,8 +68,11 @@ impl Send {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let mut server = self.remote.server()?;
         // Whoever sends a file would rather wait for a restart than begin again.
-        server.client = server.client.with_retry(Retry::PATIENT);
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let aside = bar.clone();
+        server.client = server.client.with_retry(Retry::PATIENT).on_wait(move |error, delay| {
+            aside.suspend(|| eprintln!("{error}; trying again in {:.1} s", delay.as_secs_f32()));
+        });
         let format = self.format.unwrap_or_else(|| Format::of(&self.file));
         let mut input = Input::open(&self.file, format, &self.text, &bar)?;
         let mut resume = Resume::open(self.resume.as_deref(), &self.stream)?;
@@ -127,17 +130,21 @@ impl Send {
         if !self.anew {
             call = call.keyed(resume.key(&body, self.atomic));
         }
-        let answer = server.client.call(&call.with("application/x-ndjson", body)).map_err(|error| {
-            bar.finish_and_clear();
-            let sent = tally.events();
-            told(error).context(format!("after {sent} events, at line {}", batch[0].line))
-        })?;
-        let answered: Told = answer.json().map_err(told)?;
+        let (answered, replayed) = match server.client.call(&call.with("application/x-ndjson", body)) {
+            Ok(answer) => (answer.json::<Told>().map_err(told)?, answer.replayed),
+            // Not one line of the batch is JSON: that is about each of them, and the next batch may be better.
+            Err(Error::Problem(problem)) if problem.code == "MALFORMED" => (Told::all(batch.len(), &problem), false),
+            Err(error) => {
+                bar.finish_and_clear();
+                let place = format!("after {} events, at line {}", tally.events(), batch[0].line);
+                return Err(told(error).context(place));
+            }
+        };
         if answered.results.len() != batch.len() {
             bail!("{} events were sent and {} were answered. Is --server right?", batch.len(), answered.results.len());
         }
         let quiet = server.is_json();
-        Ok(tally.add(batch, answered, answer.replayed, |line| {
+        Ok(tally.add(batch, answered, replayed, |line| {
             if !quiet {
                 bar.suspend(|| crate::say::line(line));
             }

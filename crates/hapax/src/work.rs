@@ -37,11 +37,6 @@ pub(crate) struct Work {
     /// The stream.
     #[arg(long, short, value_name = "STREAM")]
     stream: String,
-    /// Declare the handler if there is none.
-    #[arg(long)]
-    create: bool,
-    #[command(flatten, next_help_heading = "With --create")]
-    declared: Declared,
     /// Where to begin reading: `beginning` (whatever was not handled yet), `end`, or an offset. A handler in order never
     /// passes over an earlier event of a lane, so there only `beginning` makes sense.
     #[arg(long, value_name = "WHERE", default_value = "beginning", value_parser = a_place)]
@@ -57,6 +52,11 @@ pub(crate) struct Work {
     owner: Option<String>,
     #[command(flatten)]
     remote: Remote,
+    /// Declare the handler if there is none.
+    #[arg(long)]
+    create: bool,
+    #[command(flatten, next_help_heading = "With --create")]
+    declared: Declared,
     /// The command, after `--`.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,

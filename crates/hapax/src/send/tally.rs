@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hapax_client::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -43,8 +44,23 @@ pub(super) struct Told {
     pub(super) results: Vec<Receipt>,
 }
 
+impl Told {
+    /// The same problem for every event.
+    pub(super) fn all(events: usize, problem: &Problem) -> Told {
+        let receipt = Receipt {
+            verdict: "rejected".to_owned(),
+            id: None,
+            code: Some(problem.code.clone()),
+            message: Some(problem.detail.clone()),
+            hint: None,
+            marks: Vec::new(),
+        };
+        Told { results: vec![receipt; events] }
+    }
+}
+
 /// What is read of a receipt.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub(super) struct Receipt {
     verdict: String,
     id: Option<String>,

@@ -4,10 +4,12 @@
 //! prints is kept within bounds: results up to 64 KiB, of its errors the last 4 KiB.
 
 use std::io::{Read, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use hapax_client::{Claim, Entry, Stop};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::value::RawValue;
 
 /// A result is at most this on the wire.
@@ -44,9 +46,9 @@ impl Runner {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Ctrl-C at a terminal goes to the whole group; the command should end its work all the same.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        // Ctrl-C at a terminal goes to a whole group, and the command should end its work all the same. Killed it is as a
+        // group too: what a shell has started must not go on without it.
+        command.process_group(0);
         let mut child = command.spawn().map_err(|error| format!("{} cannot be run: {error}", self.program))?;
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         std::thread::scope(|threads| {
@@ -74,7 +76,7 @@ impl Runner {
             }
             if claim.lost().is_set() || self.kill.wait(LOOK) {
                 // It may have ended in this very moment.
-                _ = child.kill();
+                _ = kill_process_group(Pid::from_child(child), Signal::KILL);
                 return child.wait().map_err(lost);
             }
         }
