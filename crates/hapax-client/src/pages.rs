@@ -1,6 +1,7 @@
 //! Lists that come in pages, as one list.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
 
 use serde_json::value::RawValue;
 
@@ -28,6 +29,12 @@ impl Client {
 }
 
 impl Pages<'_> {
+    /// Beginning after this cursor: an offset, a number or a name, as the list has it.
+    #[must_use]
+    pub fn after(self, cursor: impl Display) -> Self {
+        Pages { cursor: Some(cursor.to_string()), ..self }
+    }
+
     /// Where the list goes on, if it does: what was not asked for yet.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()

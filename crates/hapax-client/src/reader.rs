@@ -45,7 +45,7 @@ fn read_once(client: &Client, stream: &str, after: u64, sender: &SyncSender<Foun
     let mut after = after;
     while after < head.offset {
         let begin = after;
-        for raw in client.pages(route.clone().with("after", after), "events", 1_000) {
+        for raw in client.pages(route.clone(), "events", 1_000).after(after) {
             let entry = Entry::read(raw?)
                 .map_err(|error| Error::Strange { url: client.url().to_owned(), why: error.to_string() })?;
             after = entry.offset;

@@ -74,8 +74,7 @@ impl Tail {
             return Ok(());
         }
         let route = Route::stream(&self.stream, &["events"]).with_some("lane", self.lane.as_ref());
-        let route = if after > 0 { route.with("after", after) } else { route };
-        for raw in server.client.pages(route, "events", u64::MAX) {
+        for raw in server.client.pages(route, "events", u64::MAX).after(after) {
             print(server, &Entry::read(raw.map_err(told)?)?);
         }
         Ok(())
@@ -90,8 +89,7 @@ impl Tail {
             route = route.with("from", since);
         }
         loop {
-            let from = route.clone().with_some("after", after);
-            for raw in server.client.pages(from, "attempts", u64::MAX) {
+            for raw in server.client.pages(route.clone(), "attempts", u64::MAX).after(after.unwrap_or(0)) {
                 let raw = raw.map_err(told)?;
                 let attempt: Value = serde_json::from_str(raw.get())?;
                 after = Some(number(&attempt, "/attempt"));
@@ -107,8 +105,13 @@ impl Tail {
     /// When the first of the last entries came: attempts have no offsets to count back.
     fn since(&self, server: &Server) -> anyhow::Result<Option<String>> {
         let after = self.begin(server)?;
-        let route = Route::stream(&self.stream, &["events"]).with("after", after);
-        let first = server.client.pages(route, "events", 1).next().transpose().map_err(told)?;
+        let first = server
+            .client
+            .pages(Route::stream(&self.stream, &["events"]), "events", 1)
+            .after(after)
+            .next()
+            .transpose()
+            .map_err(told)?;
         Ok(first.map(Entry::read).transpose()?.map(|entry| entry.ingested_at).filter(|_| after > 0))
     }
 }

@@ -100,4 +100,8 @@ fn pages_are_one_list() {
     let lines: Vec<_> = server.heard().into_iter().map(|it| it.line).collect();
     let path = "GET /v1/streams/s/lanes?limit";
     assert_eq!(lines, [format!("{path}=10"), format!("{path}=8&after=c%2F1"), format!("{path}=8&after=7")]);
+    let server = Fake::new(vec![say(200, "{\"lanes\":[1],\"next\":9}")]);
+    let client = server.client();
+    assert_eq!(client.pages(Route::stream("s", &["lanes"]), "lanes", 1).after(4).count(), 1);
+    assert_eq!(server.heard()[0].line, format!("{path}=1&after=4"));
 }
