@@ -77,7 +77,13 @@ impl Claims {
 
     /// May I?
     pub fn claim(&self, entry: &Entry) -> Result<Decision, Error> {
-        let body = self.about(entry, json!({ "event_id": entry.id, "owner": self.owner }));
+        let mut body = self.about(entry, json!({ "event_id": entry.id, "owner": self.owner }));
+        // A registry without a stream of its own takes the caller's word for them.
+        for (name, value) in [("seq", entry.seq), ("epoch", entry.epoch)] {
+            if let Some(value) = value {
+                body[name] = json!(value);
+            }
+        }
         self.client.call(&Call::post(Route::handler(&self.handler, &["claims"])).json(&body))?.json()
     }
 

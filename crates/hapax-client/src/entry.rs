@@ -16,6 +16,8 @@ pub struct Entry {
     pub kind: Option<String>,
     /// Its number in the lane.
     pub seq: Option<u64>,
+    /// Which numbering of the lane that is.
+    pub epoch: Option<u64>,
     /// When the source saw it.
     pub observed_at: Option<String>,
     /// When the server received it.
@@ -37,6 +39,7 @@ struct Fields {
     lane: String,
     kind: Option<String>,
     seq: Option<u64>,
+    epoch: Option<u64>,
     observed_at: Option<String>,
     #[serde(default)]
     ingested_at: String,
@@ -49,9 +52,9 @@ impl Entry {
     /// Reads one as it stands on the wire.
     pub fn read(raw: Box<RawValue>) -> Result<Entry, serde_json::Error> {
         let fields: Fields = serde_json::from_str(raw.get())?;
-        let Fields { offset, id, lane, kind, seq, observed_at, ingested_at, marks, document } = fields;
+        let Fields { offset, id, lane, kind, seq, epoch, observed_at, ingested_at, marks, document } = fields;
         let document = document.unwrap_or_default();
-        Ok(Entry { offset, id, lane, kind, seq, observed_at, ingested_at, marks, document, raw })
+        Ok(Entry { offset, id, lane, kind, seq, epoch, observed_at, ingested_at, marks, document, raw })
     }
 
     /// Whether somebody sent it, and not a person made it by hand.

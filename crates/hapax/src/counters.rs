@@ -83,8 +83,8 @@ enum Deed {
         interval: Interval,
         /// From this time on.
         #[arg(long, value_name = "TIME")]
-        from: Option<String>,
-        /// Before this time.
+        from: String,
+        /// Before this time; now if not given.
         #[arg(long, value_name = "TIME")]
         to: Option<String>,
         #[command(flatten)]
@@ -186,7 +186,7 @@ impl Deed {
                 let server = remote.server()?;
                 let interval = if interval == Interval::Hour { "hour" } else { "day" };
                 let route = which.route(&["history"]).with("interval", interval);
-                let route = route.with_some("key", which.key.as_ref()).with_some("from", from).with_some("to", to);
+                let route = route.with_some("key", which.key.as_ref()).with("from", from).with_some("to", to);
                 let answer = server.get(route)?;
                 server.show(&answer, |answer| {
                     let mut table = Table::new(["START", "COUNT", "SUM", "MIN", "MAX"]);

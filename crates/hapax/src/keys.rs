@@ -4,12 +4,12 @@
 //! open; [`Keeper`] is that difference.
 
 use clap::{Args, Subcommand, ValueEnum};
-use hapax_client::{Call, Route};
+use hapax_client::{Call, Retry, Route};
 use serde_json::{Value, json};
 
 use crate::field::text;
 use crate::outcome::Outcome;
-use crate::remote::{Remote, Server};
+use crate::remote::{Remote, Server, told};
 use crate::say;
 use crate::table::Table;
 
@@ -129,7 +129,9 @@ fn wish(role: Role, streams: Vec<String>, lanes: Vec<String>, tenant: Option<Str
 }
 
 fn create(server: &Server, wish: &Value) -> anyhow::Result<()> {
-    let answer = server.call(&Call::post(Route::to(&["v1", "keys"])).json(wish))?;
+    // The answer is kept nowhere, so a second try would make a second key.
+    let client = server.client.clone().with_retry(Retry::NEVER);
+    let answer = client.call(&Call::post(Route::to(&["v1", "keys"])).json(wish)).map_err(told)?;
     server.show(&answer, |key| {
         say::line(text(key, "/key"));
         eprintln!("This is key {}. It is shown once: keep it, and use it as HAPAX_KEY.", text(key, "/id"));

@@ -33,24 +33,34 @@ struct Handler {
     stream: Option<String>,
     order: Option<String>,
     heartbeat: Option<String>,
+    // How many events still need something.
+    lag: Option<u64>,
     // The offset below which everything is done, if the server says it.
     low_water: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    offset: u64,
 }
 
 impl Plan {
     /// The plan that the handler's declaration gives for this stream.
     pub fn of(client: &Client, handler: &str, stream: &str, owner: &str) -> Result<Plan, Error> {
+        // Asked first: what needs nothing a moment later needed nothing before it either.
+        let head: Head = client.get(Route::stream(stream, &["head"]))?.json()?;
         let declared: Handler = client.get(Route::handler(handler, &[]))?.json()?;
         if let Some(other) = declared.stream.as_deref().filter(|it| *it != stream) {
             return Err(Error::Wrong(format!("handler {handler} reads stream {other}, not {stream}")));
         }
+        let idle = declared.stream.is_some() && declared.lag == Some(0);
         Ok(Plan {
             handler: handler.to_owned(),
             stream: stream.to_owned(),
             owner: owner.to_owned(),
             in_order: declared.order.as_deref() == Some("in_order"),
             heartbeat: declared.heartbeat.as_deref().and_then(duration).unwrap_or(HEARTBEAT),
-            after: declared.low_water.unwrap_or(0),
+            after: if idle { head.offset } else { declared.low_water.unwrap_or(0) },
             once: false,
         })
     }
@@ -75,7 +85,22 @@ fn duration(text: &str) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::duration;
+    use super::{Plan, duration};
+    use crate::fake::{Fake, say};
+
+    /// Where a worker begins, if this is what the server says about its handler.
+    fn after(handler: &str) -> u64 {
+        let server = Fake::new(vec![say(200, "{\"offset\":9,\"hash\":\"00\"}"), say(200, handler)]);
+        Plan::of(&server.client(), "h", "s", "me").expect("a plan").after
+    }
+
+    #[test]
+    fn a_worker_begins_where_something_is_left_to_do() {
+        assert_eq!(after("{\"stream\":\"s\",\"lag\":0}"), 9, "everything is done");
+        assert_eq!(after("{\"stream\":\"s\",\"lag\":2}"), 0, "nobody says where");
+        assert_eq!(after("{\"stream\":\"s\",\"lag\":2,\"low_water\":5}"), 5);
+        assert_eq!(after("{\"lag\":0}"), 0, "a registry without a stream counts nothing");
+    }
 
     #[test]
     fn a_duration_is_an_integer_and_its_unit() {
