@@ -12,6 +12,7 @@
 
 mod answer;
 mod backlog;
+mod call;
 mod claim;
 mod client;
 mod clock;
@@ -31,8 +32,9 @@ mod work;
 mod fake;
 
 pub use answer::{Answer, Incoming};
+pub use call::{Call, Method};
 pub use claim::{Claims, Decision, Grant, Status};
-pub use client::{Call, Client, Method};
+pub use client::Client;
 pub use entry::Entry;
 pub use error::{Effect, Error, KeyProblem, Problem};
 pub use follow::Follow;

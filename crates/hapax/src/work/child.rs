@@ -120,3 +120,38 @@ fn drain(pipe: Option<impl Read>, mut each: impl FnMut(&[u8])) {
         each(&buffer[..read]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::{RESULT_BYTES_MAX, beginning, conclude, end};
+
+    /// What the registry is told about a command.
+    fn told(script: &str) -> Result<Option<String>, String> {
+        let output = Command::new("sh").args(["-c", script]).output().expect("a shell");
+        let kept = beginning(Some(output.stdout.as_slice()), RESULT_BYTES_MAX + 1);
+        let words = end(Some(output.stderr.as_slice()), 16);
+        conclude(output.status, &kept, &words).map(|result| result.map(|raw| raw.get().to_owned()))
+    }
+
+    #[test]
+    fn what_a_command_prints_is_its_result_if_it_is_json() {
+        assert_eq!(told("echo ' {\"n\": 1.0}'"), Ok(Some("{\"n\": 1.0}".to_owned())));
+        assert_eq!(told("echo sent"), Ok(None));
+        assert_eq!(told("true"), Ok(None));
+        assert_eq!(told("echo '\"x\" \"y\"'"), Ok(None));
+    }
+
+    #[test]
+    fn a_result_that_is_too_long_is_none() {
+        assert_eq!(told("printf '\"'; head -c 70000 /dev/zero | tr '\\0' x; printf '\"'"), Ok(None));
+    }
+
+    #[test]
+    fn of_an_error_the_end_is_kept() {
+        assert_eq!(told("echo a long story about what happened >&2; exit 3"), Err("t what happened".to_owned()));
+        assert_eq!(told("exit 3"), Err("exit status: 3".to_owned()));
+        assert_eq!(told("kill -9 $$"), Err("signal: 9 (SIGKILL)".to_owned()));
+    }
+}
