@@ -18,6 +18,7 @@ mod remote;
 mod say;
 mod scenario;
 mod send;
+mod signals;
 mod streams;
 mod table;
 mod tail;

@@ -3,7 +3,6 @@
 //! Not here: the loop itself (`hapax_client::Worker`) and the running of a command (`child`).
 
 mod child;
-mod signals;
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use crate::field::number;
 use crate::handlers::Declared;
 use crate::outcome::Outcome;
 use crate::remote::{Remote, told};
-use crate::say;
+use crate::{say, signals};
 use child::Runner;
 
 /// Run a command for each entry of a stream, once, as far as that is possible.

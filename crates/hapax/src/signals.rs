@@ -5,7 +5,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Sets `stop` at the first SIGTERM or SIGINT, and `kill` at the second.
-pub(super) fn listen(stop: &Stop, kill: &Stop) -> anyhow::Result<()> {
+pub(crate) fn listen(stop: &Stop, kill: &Stop) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     let wishes = [stop.clone(), kill.clone()];
     std::thread::spawn(move || {
