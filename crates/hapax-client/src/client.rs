@@ -11,12 +11,9 @@ use std::time::Duration;
 use ureq::http::{HeaderMap, Request, Response, header};
 use ureq::{Agent, Body};
 
+use crate::agent::{agent, roots};
 use crate::{Answer, Call, Error, Incoming, Method, Problem, Retry, Route, Stop, token};
 
-/// A connection that is not open by then is counted as failed; a server on the other side of the world needs half a second.
-const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Silence for so long is a broken connection: the server answers within seconds, and followers hear from it more often.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// An answer about 10 000 events, each with its original and what differs, stays below this.
 const ANSWER_BYTES_MAX: u64 = 512 << 20;
 
@@ -57,20 +54,14 @@ impl Client {
         if key.is_some_and(|key| key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic())) {
             return Err(Error::Wrong("the key is not one that a server gave: it has spaces or is empty".to_owned()));
         }
-        let near = host == "localhost" || host.starts_with("127.") || host == "[::1]";
-        let mut config = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .timeout_connect(Some(CONNECT_MAX))
-            .timeout_per_read(Some(SILENCE_MAX))
-            .user_agent(concat!("hapax-client/", env!("CARGO_PKG_VERSION")));
-        if near {
-            // A proxy's own loopback is another machine's.
-            config = config.proxy(None);
-        }
-        let agent = Agent::new_with_config(config.build());
+        let agent = agent(host, None);
         Ok(Client { agent, url, key: key.map(str::to_owned), retry: Retry::PATIENT, stop: Stop::new(), waits: None })
+    }
+
+    /// Trusting the authorities of this PEM file, and no others.
+    pub fn trusting(self, pem: &[u8]) -> Result<Client, Error> {
+        let host = self.url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+        Ok(Client { agent: agent(&host.unwrap_or_default(), Some(roots(pem)?)), ..self })
     }
 
     /// With another patience.

@@ -10,6 +10,7 @@
 //! Read in this order: [`Client`] (one request), [`Retry`] (again, under the same key), [`Pages`] and [`Follow`]
 //! (reading), [`Worker`] (acting once on each).
 
+mod agent;
 mod answer;
 mod backlog;
 mod call;

@@ -1,6 +1,8 @@
 //! A server to ask: where it is, who one is to it, how its answers are shown, and what to do when it does not answer.
 
-use anyhow::anyhow;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use hapax_client::{Answer, Call, Client, Error, Retry, Route};
 use serde_json::Value;
@@ -18,7 +20,7 @@ pub(crate) struct Remote {
     #[arg(long, value_name = "KEY", env = "HAPAX_KEY", hide_env_values = true, help_heading = "Server")]
     key: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    rest: Rest,
 }
 
 /// The same for commands whose own `--key` is another one.
@@ -31,11 +33,14 @@ pub(crate) struct RemoteByApiKey {
     #[arg(long, value_name = "KEY", env = "HAPAX_KEY", hide_env_values = true, help_heading = "Server")]
     api_key: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    rest: Rest,
 }
 
-#[derive(Args, Clone, Copy)]
-struct Shown {
+#[derive(Args, Clone)]
+struct Rest {
+    /// For https: trust the authorities in this PEM file instead of those whom browsers trust.
+    #[arg(long, value_name = "FILE", env = "HAPAX_CA", help_heading = "Server")]
+    ca: Option<PathBuf>,
     /// How the answer is shown.
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     output: Output,
@@ -71,22 +76,26 @@ pub(crate) struct List {
 impl Remote {
     /// The server, asked briefly: a person waits.
     pub(crate) fn server(&self) -> anyhow::Result<Server> {
-        connect(&self.server, self.key.as_deref(), self.shown)
+        connect(&self.server, self.key.as_deref(), &self.rest)
     }
 }
 
 impl RemoteByApiKey {
     /// The server, asked briefly: a person waits.
     pub(crate) fn server(&self) -> anyhow::Result<Server> {
-        connect(&self.server, self.api_key.as_deref(), self.shown)
+        connect(&self.server, self.api_key.as_deref(), &self.rest)
     }
 }
 
-fn connect(url: &str, key: Option<&str>, shown: Shown) -> anyhow::Result<Server> {
+fn connect(url: &str, key: Option<&str>, rest: &Rest) -> anyhow::Result<Server> {
     // An empty variable is how a shell says that there is none.
     let key = key.filter(|key| !key.is_empty());
-    let client = Client::new(url, key).map_err(told)?.with_retry(Retry::BRIEF);
-    Ok(Server { client, output: shown.output })
+    let mut client = Client::new(url, key).map_err(told)?.with_retry(Retry::BRIEF);
+    if let Some(file) = &rest.ca {
+        let pem = std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        client = client.trusting(&pem).map_err(told)?;
+    }
+    Ok(Server { client, output: rest.output })
 }
 
 impl Server {

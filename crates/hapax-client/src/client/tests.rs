@@ -87,6 +87,13 @@ fn a_url_that_is_none_is_told_with_an_example() {
 }
 
 #[test]
+fn a_file_without_certificates_is_told() {
+    let client = || Client::new("https://x", None).expect("a URL");
+    let none = client().trusting(b"nothing").err().map(|error| error.to_string());
+    assert_eq!(none.as_deref(), Some("there is no certificate in the PEM file"));
+}
+
+#[test]
 fn pages_are_one_list() {
     let server = Fake::new(vec![
         say(200, "{\"lanes\":[{\"a\":1.50},2],\"next\":\"c/1\"}"),
