@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
+use crate::access::Patterns;
 use crate::contract::BatchOrder;
 use crate::entry::{Basis, Caller};
 use crate::event::Event;
@@ -28,6 +29,8 @@ pub struct Terms {
     pub dry_run: bool,
     /// Who asks, and whether an admin lifts what may be lifted; the right to that was checked at the door.
     pub caller: Caller,
+    /// The lanes that the caller may know of.
+    pub lanes: Patterns,
 }
 
 /// The answer about a request's events.
@@ -64,6 +67,9 @@ pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> 
         facts.take_back();
     } else {
         facts.keep();
+    }
+    if !terms.lanes.is_all() {
+        receipts.iter_mut().for_each(|receipt| receipt.hide(&terms.lanes));
     }
     let is_waiting = |index: &usize| receipts[*index].verdict() == Verdict::NotEvaluated;
     let retry_order = order.into_iter().filter(is_waiting).collect();

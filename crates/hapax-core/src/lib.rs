@@ -45,3 +45,5 @@ pub mod view;
 pub mod explain;
 
 pub mod claim;
+
+pub mod access;

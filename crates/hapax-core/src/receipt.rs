@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::access::Patterns;
 use crate::audit::Attempt;
 use crate::entry::{Entry, GapDetail};
 use crate::event::{Digest, IdSource};
@@ -53,6 +54,16 @@ impl Receipt {
             Self::Accepted(_) => 201,
             Self::Other { attempt, .. } if attempt.verdict == Verdict::Duplicate && attempt.rejected => 409,
             Self::Other { attempt, .. } => attempt.code.row().0,
+        }
+    }
+
+    /// Leaves out an original that lies in a lane which the caller may not know of.
+    pub(crate) fn hide(&mut self, lanes: &Patterns) {
+        if let Self::Other { original, diff, .. } = self
+            && original.as_ref().is_some_and(|original| !lanes.cover(&original.lane))
+        {
+            *original = None;
+            diff.clear();
         }
     }
 

@@ -198,6 +198,14 @@ impl AttemptView {
         }
     }
 
+    /// When it came.
+    pub fn at(&self) -> Time {
+        match self {
+            Self::Accepted(entry) => entry.at,
+            Self::Other(attempt) => attempt.at,
+        }
+    }
+
     /// What became of it.
     pub fn verdict(&self) -> Verdict {
         match self {

@@ -21,18 +21,8 @@ pub mod codec;
 
 use std::sync::Arc;
 
-use hapax_core::claim::{Handler, HandlerState};
-use hapax_core::contract::Version;
-use hapax_core::counter::CounterKey;
-use hapax_core::entry::Entry;
-use hapax_core::event::Identity;
-use hapax_core::facts::Head;
-use hapax_core::view::AttemptView;
-
 use crate::memory::Memory;
-use crate::seam::{
-    AttemptFilter, CounterRecord, HandlerKey, LaneRecord, Loaded, Read, Store, StoreError, StreamKey, TurnNeeds, Write,
-};
+use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, decode, encode};
 use disk::Disk;
 use log::{FrameNumber, Log, LogError, LogId, Opened, Options};
@@ -55,18 +45,18 @@ impl<D: Disk> Embedded<D> {
             }
             opened => opened?,
         };
-        let mut state = Memory::new();
+        let state = Memory::new();
         for frame in log.frames(FrameNumber::ORIGIN.next())? {
             let frame = frame?;
             // An empty section is one that compaction has dropped, or that never had anything in it.
             let expiring = (!frame.expiring.is_empty()).then_some(frame.expiring.as_slice());
             let write = decode(&frame.lasting, expiring)
                 .map_err(|fault| StoreError::Corrupt(format!("frame {} cannot be read: {fault}", frame.number)))?;
-            if state.conflicts(&write) {
+            if state.state().conflicts(&write) {
                 let what = format!("frame {} does not continue the heads before it", frame.number);
                 return Err(StoreError::Corrupt(what));
             }
-            state.apply(write);
+            state.state_mut().apply(write);
         }
         Ok((Self { log, state, sections: Sections::default() }, opened))
     }
@@ -78,6 +68,13 @@ impl<D: Disk> Embedded<D> {
 }
 
 impl<D: Disk> Store for Embedded<D> {
+    /// The state is what was committed, so it answers.
+    type Reader = Memory;
+
+    fn reader(&self) -> &Memory {
+        &self.state
+    }
+
     fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError> {
         if let Some(salt) = self.state.salt(name)? {
             return Ok(salt);
@@ -91,12 +88,12 @@ impl<D: Disk> Store for Embedded<D> {
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
-        if self.state.conflicts(&write) {
+        if self.state.state().conflicts(&write) {
             return Err(StoreError::Conflict);
         }
         encode(&write, &mut self.sections);
         self.log.append(&self.sections.lasting, &self.sections.expiring)?;
-        self.state.apply(write);
+        self.state.state_mut().apply(write);
         Ok(())
     }
 }
@@ -109,52 +106,5 @@ impl From<LogError> for StoreError {
             LogError::Low => Self::Full,
             LogError::Locked | LogError::Missing | LogError::Io(_) => Self::Unreachable(error.to_string()),
         }
-    }
-}
-
-/// The state is what was committed, so it answers.
-impl<D: Disk> Read for Embedded<D> {
-    fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError> {
-        self.state.versions(stream)
-    }
-
-    fn head(&self, stream: &StreamKey) -> Result<Head, StoreError> {
-        self.state.head(stream)
-    }
-
-    fn salt(&self, tenant: &str) -> Result<Option<[u8; 32]>, StoreError> {
-        self.state.salt(tenant)
-    }
-
-    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
-        self.state.entries(stream, after, limit)
-    }
-
-    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
-        self.state.entry(stream, identity)
-    }
-
-    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
-        self.state.entries_with_id(stream, id)
-    }
-
-    fn lane(&self, stream: &StreamKey, lane: &str) -> Result<Option<LaneRecord>, StoreError> {
-        self.state.lane(stream, lane)
-    }
-
-    fn counter(&self, stream: &StreamKey, key: &CounterKey) -> Result<CounterRecord, StoreError> {
-        self.state.counter(stream, key)
-    }
-
-    fn counters(&self, stream: &StreamKey) -> Result<Vec<(CounterKey, CounterRecord)>, StoreError> {
-        self.state.counters(stream)
-    }
-
-    fn attempts(&self, stream: &StreamKey, filter: &AttemptFilter) -> Result<Vec<AttemptView>, StoreError> {
-        self.state.attempts(stream, filter)
-    }
-
-    fn handler(&self, handler: &HandlerKey) -> Result<Option<(Handler, HandlerState)>, StoreError> {
-        self.state.handler(handler)
     }
 }

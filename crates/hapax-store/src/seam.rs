@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hapax_core::access::Access;
 use hapax_core::claim::{Claim, Handler, HandlerLane, HandlerState, StateChange};
 use hapax_core::contract::Version;
 use hapax_core::counter::{Adjustment, Counter, CounterKey};
@@ -12,8 +13,10 @@ use hapax_core::entry::Entry;
 use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::{Changes, Facts, Head, Needs};
 use hapax_core::lane::{Gap, Gaps, Lane};
+use hapax_core::period::PeriodStart;
 use hapax_core::time::Time;
 use hapax_core::view::AttemptView;
+use serde::Serialize;
 
 /// A stream of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,6 +73,8 @@ pub struct TurnNeeds {
     pub claims: Vec<(HandlerKey, Identity)>,
     /// Requests that may have been answered before.
     pub requests: Vec<RequestKey>,
+    /// Tenants of which all keys are needed.
+    pub keys: Vec<Arc<str>>,
 }
 
 /// What a turn will look at in one stream.
@@ -94,6 +99,10 @@ pub struct Loaded {
     pub claims: HashMap<(HandlerKey, Identity), Claim>,
     /// Requests that were answered before.
     pub requests: HashMap<RequestKey, RequestRecord>,
+    /// Keys of the tenants that were asked for.
+    pub keys: Vec<Key>,
+    /// Is there any key that is not revoked? Known only if keys were asked for.
+    pub needs_keys: bool,
 }
 
 /// One stream as a store found it.
@@ -122,6 +131,8 @@ pub struct Write {
     pub claims: Vec<((HandlerKey, Identity), Claim)>,
     /// Requests that are answered now.
     pub requests: Vec<(RequestKey, RequestRecord)>,
+    /// Keys as they are now: made or revoked.
+    pub keys: Vec<Key>,
 }
 
 /// What a turn led to in one stream.
@@ -176,7 +187,13 @@ impl std::error::Error for StoreError {}
 /// 3. `load` sees every commit that returned `Ok` before it was called.
 /// 4. Nothing that one tenant wrote is found with the key of another.
 /// 5. A tenant's salt is made once and never changes.
-pub trait Store: Read {
+pub trait Store {
+    /// What reads beside the turns, in any thread.
+    type Reader: Read + Clone + Send + Sync + 'static;
+
+    /// For reading what was committed. A reader outlives nothing and blocks nobody for long.
+    fn reader(&self) -> &Self::Reader;
+
     /// Makes a tenant, with this salt if it is new. Answers with its salt.
     fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError>;
 
@@ -189,14 +206,23 @@ pub trait Store: Read {
 
 /// Reading, outside a turn: what is shown is what was committed.
 pub trait Read {
+    /// Every tenant.
+    fn tenants(&self) -> Result<Vec<Arc<str>>, StoreError>;
+
+    /// A tenant's salt.
+    fn salt(&self, tenant: &str) -> Result<Option<[u8; 32]>, StoreError>;
+
+    /// A tenant's streams by name, after this one.
+    fn streams(&self, tenant: &str, after: &str, limit: usize) -> Result<Page<StreamRecord, Arc<str>>, StoreError>;
+
+    /// A stream.
+    fn stream(&self, stream: &StreamKey) -> Result<Option<StreamRecord>, StoreError>;
+
     /// Every version of a stream's contract, oldest first; empty if there is no such stream.
     fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError>;
 
     /// Where a stream's ledger ends.
     fn head(&self, stream: &StreamKey) -> Result<Head, StoreError>;
-
-    /// A tenant's salt.
-    fn salt(&self, tenant: &str) -> Result<Option<[u8; 32]>, StoreError>;
 
     /// The entries after an offset, at most so many.
     fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError>;
@@ -210,17 +236,161 @@ pub trait Read {
     /// A lane.
     fn lane(&self, stream: &StreamKey, lane: &str) -> Result<Option<LaneRecord>, StoreError>;
 
+    /// Lanes by name, after this one; with open gaps only, if so asked.
+    fn lanes(
+        &self,
+        stream: &StreamKey,
+        open_gaps: bool,
+        after: &str,
+        limit: usize,
+    ) -> Result<Named<LaneRecord>, StoreError>;
+
     /// A counter with its adjustments; nothing was counted if it is not there.
     fn counter(&self, stream: &StreamKey, key: &CounterKey) -> Result<CounterRecord, StoreError>;
 
-    /// Every counter of a stream.
-    fn counters(&self, stream: &StreamKey) -> Result<Vec<(CounterKey, CounterRecord)>, StoreError>;
+    /// Counters in the order of their keys, after this one.
+    fn counters(
+        &self,
+        stream: &StreamKey,
+        filter: &CounterFilter,
+        after: Option<&CounterKey>,
+        limit: usize,
+    ) -> Result<Page<(CounterKey, CounterRecord), CounterKey>, StoreError>;
 
-    /// Attempts, accepted ones included, oldest first.
-    fn attempts(&self, stream: &StreamKey, filter: &AttemptFilter) -> Result<Vec<AttemptView>, StoreError>;
+    /// Attempts, accepted ones included, oldest first, after this number. With an id all of them are found; without
+    /// one at most [`SCAN_MAX`] are looked at.
+    fn attempts(
+        &self,
+        stream: &StreamKey,
+        filter: &AttemptFilter,
+        after: u64,
+        limit: usize,
+    ) -> Result<Page<AttemptView, u64>, StoreError>;
 
     /// A handler and its state.
     fn handler(&self, handler: &HandlerKey) -> Result<Option<(Handler, HandlerState)>, StoreError>;
+
+    /// A tenant's handlers by name, after this one.
+    fn handlers(&self, tenant: &str, after: &str, limit: usize) -> Result<Named<(Handler, HandlerState)>, StoreError>;
+
+    /// A claim.
+    fn claim(&self, handler: &HandlerKey, identity: &Identity) -> Result<Option<Claim>, StoreError>;
+
+    /// A handler's dead letters, in the order of their identities, after this one.
+    fn dead(
+        &self,
+        handler: &HandlerKey,
+        after: Option<&Identity>,
+        limit: usize,
+    ) -> Result<Page<Claim, Identity>, StoreError>;
+
+    /// The key with this hash, revoked or not.
+    fn key(&self, hash: &Digest) -> Result<Option<Key>, StoreError>;
+
+    /// Every key of a tenant, revoked ones included, oldest first.
+    fn keys(&self, tenant: &str) -> Result<Vec<Key>, StoreError>;
+
+    /// Is there any key at all that is not revoked?
+    fn needs_keys(&self) -> Result<bool, StoreError>;
+
+    /// What an operator watches.
+    fn figures(&self) -> Result<Figures, StoreError>;
+}
+
+/// How many records a filter without an index may look at before it comes back short.
+pub const SCAN_MAX: usize = 10_000;
+
+/// Some of a list, and where the rest begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T, N> {
+    /// Found.
+    pub items: Vec<T>,
+    /// Ask again with this; nothing if that was all.
+    pub next: Option<N>,
+}
+
+impl<T, N> Default for Page<T, N> {
+    fn default() -> Self {
+        Self { items: Vec::new(), next: None }
+    }
+}
+
+/// Some of what has names, in their order.
+pub type Named<T> = Page<(Arc<str>, T), Arc<str>>;
+
+/// A stream as a whole.
+#[derive(Clone, Debug)]
+pub struct StreamRecord {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Every version of its contract and when it was put, oldest first.
+    pub versions: Vec<(Version, Time)>,
+    /// Where its ledger ends.
+    pub head: Head,
+    /// How many lanes it has.
+    pub lanes: u64,
+}
+
+/// What lets a caller in. The key itself is nowhere; only its hash is, and that is never shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// What it is called in lists and in the audit.
+    pub id: Arc<str>,
+    /// Whose.
+    pub tenant: Arc<str>,
+    /// SHA-256 of the key.
+    #[serde(skip)]
+    pub hash: Digest,
+    /// What it may do, and where.
+    #[serde(flatten)]
+    pub access: Access,
+    /// A note for people.
+    pub note: Option<Arc<str>>,
+    /// When it was made.
+    pub created_at: Time,
+    /// When it was revoked.
+    pub revoked_at: Option<Time>,
+}
+
+/// What an operator watches: how much there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Bytes of the log on disk; 0 if there is none.
+    pub log_bytes: u64,
+    /// Bytes of the index on disk; 0 if there is none.
+    pub index_bytes: u64,
+    /// Bytes that are free on the disk, if there is one.
+    pub free_bytes: Option<u64>,
+    /// Attempts on record that were not accepted.
+    pub attempts: u64,
+    /// Of each stream.
+    pub streams: Vec<StreamFigures>,
+    /// Of each handler.
+    pub handlers: Vec<(HandlerKey, HandlerFigures)>,
+}
+
+/// How much there is of one stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamFigures {
+    /// Which.
+    pub key: StreamKey,
+    /// Where it ends.
+    pub head: Head,
+    /// Its lanes.
+    pub lanes: u64,
+    /// Open gaps of all of them.
+    pub gaps_open: u64,
+}
+
+/// How much there is of one handler.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HandlerFigures {
+    /// Events that still need something.
+    pub lag: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// Claims that somebody holds.
+    pub held: u64,
 }
 
 /// A lane with all that stands beside its record.
@@ -256,6 +426,30 @@ pub struct AttemptFilter {
     pub verdict: Option<String>,
     /// With this code.
     pub code: Option<String>,
+    /// Not before.
+    pub from: Option<Time>,
+    /// Before.
+    pub to: Option<Time>,
+}
+
+/// Which counters.
+#[derive(Clone, Debug, Default)]
+pub struct CounterFilter {
+    /// With this name.
+    pub name: Option<Arc<str>>,
+    /// With this key, as a JSON array.
+    pub key: Option<Arc<str>>,
+    /// Of this period.
+    pub period: Option<PeriodStart>,
+}
+
+impl CounterFilter {
+    /// Is this one of them?
+    pub fn takes(&self, key: &CounterKey) -> bool {
+        self.name.as_ref().is_none_or(|name| *name == key.name)
+            && self.key.as_ref().is_none_or(|wanted| *wanted == key.key)
+            && self.period.is_none_or(|period| period == key.period)
+    }
 }
 
 impl AttemptFilter {
@@ -266,5 +460,7 @@ impl AttemptFilter {
             && same(&self.id, attempt.id())
             && same(&self.verdict, Some(attempt.verdict().name()))
             && same(&self.code, attempt.code())
+            && self.from.is_none_or(|from| attempt.at() >= from)
+            && self.to.is_none_or(|to| attempt.at() < to)
     }
 }

@@ -40,7 +40,7 @@ fn puts_contract(request: &Request) -> bool {
 
 fn take(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
     for _ in 0..TRIES_MAX {
-        let needs = prepare::prepare(store, requests)?;
+        let needs = prepare::prepare(store.reader(), requests)?;
         let loaded = store.load(&needs)?;
         if !prepare::is_current(&loaded, requests) {
             continue;
@@ -70,6 +70,7 @@ impl Write {
             && self.handler_lanes.is_empty()
             && self.claims.is_empty()
             && self.requests.is_empty()
+            && self.keys.is_empty()
     }
 }
 

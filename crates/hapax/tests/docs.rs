@@ -5,6 +5,8 @@
 
 #[path = "docs/keys.rs"]
 mod keys;
+#[path = "docs/knobs.rs"]
+mod knobs;
 #[path = "docs/markdown.rs"]
 mod markdown;
 #[path = "docs/pages.rs"]

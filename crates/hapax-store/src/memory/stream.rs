@@ -24,6 +24,8 @@ pub(super) struct Stream {
     pub(super) identities: HashMap<Identity, Arc<Entry>>,
     pub(super) attempts: BTreeMap<u64, Arc<Attempt>>,
     pub(super) lanes: BTreeMap<Arc<str>, LaneRecord>,
+    /// Of all lanes.
+    pub(super) gaps_open: u64,
     pub(super) nonces: HashMap<NonceKey, Time>,
     pub(super) counters: BTreeMap<CounterKey, Counter>,
     pub(super) adjustments: BTreeMap<CounterKey, Vec<Adjustment>>,
@@ -86,7 +88,10 @@ impl Stream {
             self.attempts.insert(attempt.number, attempt);
         }
         for (name, lane) in changes.lanes {
-            self.lanes.entry(name).or_default().lane = lane;
+            let record = self.lanes.entry(name).or_default();
+            // Together they are what the lanes hold, so this never goes below nothing.
+            self.gaps_open = self.gaps_open + lane.counts.open - record.lane.counts.open;
+            record.lane = lane;
         }
         for (name, change) in changes.gaps {
             let record = self.lanes.entry(name).or_default();

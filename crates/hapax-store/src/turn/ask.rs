@@ -8,10 +8,11 @@ use hapax_core::contract::Checked;
 use hapax_core::entry::Caller;
 use hapax_core::event::{Digest, Event};
 use hapax_core::problem::Problem;
+use hapax_core::receipt::Receipt;
 use hapax_core::time::Time;
 use serde::Serialize;
 
-use crate::seam::{HandlerKey, RequestKey, StreamKey};
+use crate::seam::{HandlerKey, Key, RequestKey, StreamKey};
 
 /// One request, with all that it brings from outside.
 #[derive(Debug)]
@@ -88,6 +89,15 @@ pub enum Ask {
     Claim(ClaimAsk),
     /// A holder's or a person's word about a claim.
     Call(CallAsk),
+    /// Make a key. The caller shows it; here only its hash is known.
+    PutKey(Box<Key>),
+    /// End a key.
+    RevokeKey {
+        /// Whose.
+        tenant: Arc<str>,
+        /// Which.
+        id: Arc<str>,
+    },
 }
 
 /// Events for a stream.
@@ -188,7 +198,7 @@ pub enum Call {
 }
 
 /// An answer, ready for the wire.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
@@ -198,14 +208,26 @@ pub struct Answer {
     pub replayed: bool,
     /// Is it a problem? Problems are not kept for a request that comes again.
     pub problem: bool,
+    /// What the body says about each event, for those who count and log it. Empty if it was given before.
+    pub receipts: Vec<Receipt>,
 }
+
+/// What goes over the wire decides.
+impl PartialEq for Answer {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |it: &Self| (it.status, Arc::clone(&it.body), it.replayed, it.problem);
+        key(self) == key(other)
+    }
+}
+
+impl Eq for Answer {}
 
 impl Answer {
     /// An answer that came from a decision.
     pub fn of(status: u16, body: &impl Serialize) -> Self {
         // Every view is made of plain values, which always serialise.
         let body = serde_json::to_vec(body).unwrap_or_default().into();
-        Self { status, body, replayed: false, problem: false }
+        Self { status, body, replayed: false, problem: false, receipts: Vec::new() }
     }
 
     /// An answer that is not about what was asked.

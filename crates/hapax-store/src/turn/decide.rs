@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hapax_core::access::Role;
 use hapax_core::batch::submit;
 use hapax_core::contract::{Checked, Version, forbidden_changes};
 use hapax_core::facts::{Acknowledgement, Facts, Head};
@@ -16,7 +17,7 @@ use serde::Serialize;
 
 use super::prepare::{closing, correction};
 use super::{Answer, Ask, Request, RequestId, Submission};
-use crate::seam::{HandlerKey, Loaded, LoadedStream, RequestRecord, StreamKey, Write};
+use crate::seam::{HandlerKey, Key, Loaded, LoadedStream, RequestRecord, StreamKey, Write};
 
 /// An answered request is remembered this long: 24 hours, in nanoseconds.
 const REQUEST_KEEP: i128 = 24 * 3600 * 1_000_000_000;
@@ -62,7 +63,8 @@ impl Working {
         let record = self.loaded.requests.get(&id.key).filter(|record| now.since(record.at) <= REQUEST_KEEP)?;
         if record.fingerprint == id.fingerprint {
             let body = Arc::clone(&record.body);
-            return Some(Answer { status: record.status, body, replayed: true, problem: false });
+            let receipts = Vec::new();
+            return Some(Answer { status: record.status, body, replayed: true, problem: false, receipts });
         }
         let detail = "this Idempotency-Key was used for another request; give this one its own";
         Some(Answer::problem(&Problem::new(ProblemCode::IdempotencyKeyReused, detail)))
@@ -96,6 +98,8 @@ impl Working {
             Ask::PutHandler { key, handler } => self.put_handler(key, handler),
             Ask::Claim(ask) => self.claim(ask, now),
             Ask::Call(ask) => self.call(ask, now, request.jitter),
+            Ask::PutKey(key) => self.put_key(key),
+            Ask::RevokeKey { tenant, id } => self.revoke_key(tenant, id, now),
         }
     }
 
@@ -111,11 +115,12 @@ impl Working {
             return Err(Problem::new(ProblemCode::OverrideNotAllowed, detail));
         }
         let answer = submit(facts, &submission.events, now, &submission.terms);
-        Ok(match answer.receipts.as_slice() {
+        let shown = match answer.receipts.as_slice() {
             [receipt] if submission.single && answer.dry_run => Answer::of(200, &receipt.dry(answer.durable)),
             [receipt] if submission.single => Answer::of(receipt.status(), receipt),
             _ => Answer::of(answer.status(), &answer),
-        })
+        };
+        Ok(Answer { receipts: answer.receipts, ..shown })
     }
 
     fn put_contract(&mut self, key: &StreamKey, checked: &Checked, now: Time) -> Result<Answer, Problem> {
@@ -179,6 +184,35 @@ impl Working {
         self.loaded.handlers.insert(key.clone(), (handler.clone(), state));
         self.write.handlers.push((key.clone(), handler.clone()));
         Ok(answer)
+    }
+}
+
+/// Keys are few and seldom change, so all of a tenant's are loaded when one does.
+impl Working {
+    fn put_key(&mut self, key: &Key) -> Result<Answer, Problem> {
+        if !self.loaded.needs_keys && key.access.role != Role::Admin {
+            let detail = "the first key must be an admin's: with it keys are needed for everything";
+            return Err(Problem::new(ProblemCode::RequestInvalid, detail));
+        }
+        self.loaded.needs_keys = true;
+        Ok(self.keep_key(key.clone(), 201))
+    }
+
+    fn revoke_key(&mut self, tenant: &str, id: &str, now: Time) -> Result<Answer, Problem> {
+        let found = self.loaded.keys.iter().find(|key| *key.tenant == *tenant && *key.id == *id);
+        let Some(mut key) = found.cloned() else {
+            return Err(Problem::new(ProblemCode::KeyNotFound, format!("there is no key {id}")));
+        };
+        key.revoked_at.get_or_insert(now);
+        Ok(self.keep_key(key, 200))
+    }
+
+    fn keep_key(&mut self, key: Key, status: u16) -> Answer {
+        let answer = Answer::of(status, &key);
+        self.loaded.keys.retain(|other| other.id != key.id);
+        self.loaded.keys.push(key.clone());
+        self.write.keys.push(key);
+        answer
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Tur
             }
             Ask::Claim(ask) => claim(store, &ask.handler, &ask.event_id, ask.lane.as_deref(), &mut needs)?,
             Ask::Call(ask) => claim(store, &ask.handler, &ask.event_id, ask.lane.as_deref(), &mut needs)?,
+            Ask::PutKey(key) => needs.keys.push(Arc::clone(&key.tenant)),
+            Ask::RevokeKey { tenant, .. } => needs.keys.push(Arc::clone(tenant)),
         }
     }
     Ok(needs)
@@ -69,7 +71,9 @@ pub(super) fn is_current(loaded: &Loaded, requests: &[Request]) -> bool {
         | Ask::Acknowledge { .. }
         | Ask::PutHandler { .. }
         | Ask::Claim(_)
-        | Ask::Call(_) => true,
+        | Ask::Call(_)
+        | Ask::PutKey(_)
+        | Ask::RevokeKey { .. } => true,
     })
 }
 
@@ -91,9 +95,11 @@ fn submit(
     if !is_read {
         let salt = store.salt(&submission.stream.tenant)?.unwrap_or_default();
         let event_bytes_max = submission.event_bytes_max;
+        let lanes = submission.terms.lanes.clone();
+        let covers: &(dyn Fn(&str) -> bool + Sync) = &|lane| lanes.cover(lane);
         let read_one = |(index, document): (usize, &Arc<[u8]>)| {
             let spare = spare.wrapping_add(index as u128);
-            let door = Door { salt: &salt, now, spare, event_bytes_max, covers: &|_| true };
+            let door = Door { salt: &salt, now, spare, event_bytes_max, covers };
             read(Arc::clone(document), &version, &door)
         };
         submission.events = submission.documents.iter().enumerate().map(read_one).collect();

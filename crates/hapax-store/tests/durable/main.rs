@@ -15,7 +15,7 @@ use hapax_core::chain::Verifier;
 use hapax_store::embedded::Embedded;
 use hapax_store::embedded::disk::{Fault, RealDisk, SimDisk};
 use hapax_store::embedded::log::{Check, LogId, Opened, Options};
-use hapax_store::seam::{Store, StoreError};
+use hapax_store::seam::{Read, Store, StoreError};
 use hapax_store::turn::turn;
 use play::model::to_toml;
 use play::stage::{Stage, bytes};
@@ -41,10 +41,10 @@ fn everything<S: Store>(stage: &Stage<S>) -> String {
         .map(|entry| entry.lane.to_string())
         .collect::<std::collections::BTreeSet<_>>()
         .into_iter()
-        .map(|lane| format!("{:?}", stage.store.lane(stream, &lane)))
+        .map(|lane| format!("{:?}", stage.store.reader().lane(stream, &lane)))
         .collect();
-    let counters = stage.store.counters(stream);
-    let head = stage.store.head(stream);
+    let counters = stage.store.reader().counters(stream, &Default::default(), None, usize::MAX);
+    let head = stage.store.reader().head(stream);
     format!("{head:?}\n{:?}\n{:?}\n{lanes:?}\n{counters:?}", stage.entries(), stage.attempts())
 }
 

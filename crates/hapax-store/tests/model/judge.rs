@@ -8,7 +8,7 @@ use hapax_core::lane::{Gap, GapKind};
 use hapax_core::time::Time;
 use hapax_core::view::{CounterView as CounterShape, LaneView as LaneShape};
 use hapax_store::memory::Memory;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ fn same_lane(
     now_ns: i64,
 ) -> Result<(), TestCaseError> {
     let expected = model.lane(name);
-    let record = stage.store.lane(&stage.stream, name).expect("a lane");
+    let record = stage.store.reader().lane(&stage.stream, name).expect("a lane");
     let record = record.unwrap_or_else(|| panic!("the lane {name} holds events and is not there"));
     let contract = Contract::from_toml(&to_toml(&world.rules)).expect("a contract").contract;
     let rows: Vec<Gap> = record.gaps.iter().copied().collect();
@@ -160,7 +160,8 @@ fn listed(shown: &Value, state: &str) -> Vec<(u64, u64)> {
 }
 
 fn same_counters(stage: &Stage<Memory>, model: &Model) -> Result<(), TestCaseError> {
-    let stored = stage.store.counters(&stage.stream).expect("counters");
+    let stored =
+        stage.store.reader().counters(&stage.stream, &Default::default(), None, usize::MAX).expect("counters").items;
     prop_assert_eq!(stored.len(), model.counters().len());
     for (key, period) in model.counters() {
         let expected = model.counter(&key, &period);
@@ -169,7 +170,7 @@ fn same_counters(stage: &Stage<Memory>, model: &Model) -> Result<(), TestCaseErr
         let Some((key, record)) = stored.iter().find(find) else {
             return Err(TestCaseError::fail(format!("there is no counter for {text} in {period}")));
         };
-        let read = stage.store.counter(&stage.stream, key).expect("a counter");
+        let read = stage.store.reader().counter(&stage.stream, key).expect("a counter");
         prop_assert_eq!(&read.counter, &record.counter);
         let (counter, closed, adjustments) = (&read.counter, read.closed, &read.adjustments);
         let shown = serde_json::to_value(CounterShape { key, counter, closed, adjustments }).expect("a counter");

@@ -3,7 +3,7 @@
 use hapax_core::explain::{explain_attempt, explain_entry};
 use hapax_core::view::AttemptView;
 use hapax_store::memory::Memory;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use serde_json::{Value, json};
 
 use super::model::Opts;
@@ -23,7 +23,7 @@ fn event(seq: u64, time: &str) -> Value {
 
 /// Every recorded decision, derived again.
 fn explained(stage: &Stage<Memory>) {
-    let versions = stage.store.versions(&stage.stream).expect("versions");
+    let versions = stage.store.reader().versions(&stage.stream).expect("versions");
     let entries = stage.entries();
     for attempt in stage.attempts() {
         let explanation = match &attempt {
@@ -45,7 +45,7 @@ fn an_event_that_moved_no_lane_has_abandoned_no_gap() {
     // Its gap would be the second of one that may be open, but it would have been refused for its time.
     let answered = stage.submit(BEGINNING_NS, &[late], Opts::default());
     assert_eq!(answered.receipts[0]["states"], json!(["SEQUENCE_GAP_DETECTED", "TIMESTAMP_REGRESSION"]));
-    let lane = stage.store.lane(&stage.stream, "a").expect("a read").expect("a lane");
+    let lane = stage.store.reader().lane(&stage.stream, "a").expect("a read").expect("a lane");
     assert_eq!((lane.lane.highest, lane.lane.counts.open, lane.lane.counts.abandoned), (Some(3), 1, 0));
 }
 

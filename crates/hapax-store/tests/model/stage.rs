@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use hapax_core::access::Patterns;
 use hapax_core::batch::Terms;
 use hapax_core::claim::Jitter;
 use hapax_core::contract::Contract;
@@ -12,7 +13,7 @@ use hapax_core::entry::{Caller, Entry};
 use hapax_core::time::Time;
 use hapax_core::view::AttemptView;
 use hapax_store::memory::Memory;
-use hapax_store::seam::{AttemptFilter, Store, StreamKey};
+use hapax_store::seam::{AttemptFilter, Read, Store, StreamKey};
 use hapax_store::turn::{Answer, Ask, Request, Submission, turn};
 use serde_json::Value;
 
@@ -82,7 +83,7 @@ impl<S: Store> Stage<S> {
             stream: self.stream.clone(),
             documents,
             events: Vec::new(),
-            terms: Terms { atomic, dry_run, caller: caller.clone() },
+            terms: Terms { atomic, dry_run, caller: caller.clone(), lanes: Patterns::all() },
             single,
             event_bytes_max: EVENT_BYTES_MAX,
         };
@@ -109,12 +110,12 @@ impl<S: Store> Stage<S> {
 
     /// The whole ledger.
     pub(crate) fn entries(&self) -> Vec<Arc<Entry>> {
-        self.store.entries(&self.stream, 0, usize::MAX).expect("entries")
+        self.store.reader().entries(&self.stream, 0, usize::MAX).expect("entries")
     }
 
     /// Everything that was ever sent, and judged.
     pub(crate) fn attempts(&self) -> Vec<AttemptView> {
-        self.store.attempts(&self.stream, &AttemptFilter::default()).expect("attempts")
+        self.store.reader().attempts(&self.stream, &AttemptFilter::default(), 0, usize::MAX).expect("attempts").items
     }
 }
 

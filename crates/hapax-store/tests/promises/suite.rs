@@ -6,7 +6,7 @@ use hapax_core::claim::Handler;
 use hapax_core::event::{Identity, NonceKey};
 use hapax_core::period::Period;
 use hapax_core::time::Time;
-use hapax_store::seam::{AttemptFilter, Store, StoreError, Write};
+use hapax_store::seam::{AttemptFilter, Read, Store, StoreError, Write};
 use hapax_store::turn::{Ask, turn};
 use serde_json::{Value, json};
 
@@ -35,8 +35,8 @@ pub(crate) fn a_commit_is_all_or_nothing<S: Store>(open: impl Fn() -> S) {
         let before = snapshot(&mut store, "t");
         assert_eq!(store.commit(write), Err(StoreError::Conflict));
         assert_eq!(snapshot(&mut store, "t"), before);
-        assert!(store.handler(&other_key).expect("a read").is_none());
-        assert_eq!(store.salt("new"), Ok(None));
+        assert!(store.reader().handler(&other_key).expect("a read").is_none());
+        assert_eq!(store.reader().salt("new"), Ok(None));
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn a_turn_that_met_a_conflict_is_taken_again_with_new_facts<S: Store>
     let answers = turn(&mut overtaken, &mut requests).expect("a turn");
     let body: Value = serde_json::from_slice(&answers[0].body).expect("JSON");
     assert_eq!(body["results"][0]["verdict"], "duplicate", "{body}");
-    assert_eq!(store.head(&one).expect("a head").offset, 1);
+    assert_eq!(store.reader().head(&one).expect("a head").offset, 1);
 }
 
 /// Promise 3, kind by kind.
@@ -80,7 +80,7 @@ pub(crate) fn a_load_sees_every_commit_before_it<S: Store>(open: impl Fn() -> S)
     let stream = &loaded.streams[&stream("t", "one")];
     let facts = &stream.facts;
     assert_eq!(stream.versions.len(), 1);
-    assert_eq!(facts.head, store.head(&super::world::stream("t", "one")).expect("a head"));
+    assert_eq!(facts.head, store.reader().head(&super::world::stream("t", "one")).expect("a head"));
     // Three events, a correction and two closings; a conflict is an attempt alone.
     assert_eq!((facts.head.offset, facts.head.events), (6, 3));
     for (id, offset) in [("e1", Some(1)), ("e4", Some(2)), ("e5", Some(3)), ("nobody", None)] {
@@ -102,7 +102,7 @@ pub(crate) fn a_load_sees_every_commit_before_it<S: Store>(open: impl Fn() -> S)
     let (declared, state) = &loaded.handlers[&handler("t")];
     assert_eq!(
         (declared.stream.as_deref(), state.clone()),
-        (Some("one"), store.handler(&handler("t")).expect("a read").expect("a handler").1)
+        (Some("one"), store.reader().handler(&handler("t")).expect("a read").expect("a handler").1)
     );
     assert_eq!(loaded.claims.len(), 2);
     assert_ne!(
@@ -125,18 +125,21 @@ pub(crate) fn a_read_shows_what_was_committed<S: Store>(open: impl Fn() -> S) {
     fill(&mut store, "t");
     let one = stream("t", "one");
     let offsets = |after, limit| -> Vec<u64> {
-        store.entries(&one, after, limit).expect("entries").iter().map(|entry| entry.offset).collect()
+        store.reader().entries(&one, after, limit).expect("entries").iter().map(|entry| entry.offset).collect()
     };
     assert_eq!(offsets(0, 100), [1, 2, 3, 4, 5, 6]);
     assert_eq!(offsets(2, 2), [3, 4]);
     assert!(offsets(6, 100).is_empty() && offsets(u64::MAX, 1).is_empty() && offsets(0, 0).is_empty());
-    let by_id = store.entries_with_id(&one, "e4").expect("entries");
+    let by_id = store.reader().entries_with_id(&one, "e4").expect("entries");
     assert_eq!(by_id.iter().map(|entry| entry.offset).collect::<Vec<_>>(), [2]);
-    assert!(store.entries_with_id(&one, "c1").expect("entries").is_empty(), "a correction's id is none of an event");
-    let entry = store.entry(&one, &Identity::of(None, "e4")).expect("a read").expect("an entry");
+    assert!(
+        store.reader().entries_with_id(&one, "c1").expect("entries").is_empty(),
+        "a correction's id is none of an event"
+    );
+    let entry = store.reader().entry(&one, &Identity::of(None, "e4")).expect("a read").expect("an entry");
     assert_eq!((entry.offset, &*entry.document), (2, serde_json::to_vec(&event(4)).expect("bytes").as_slice()));
     let attempts = |filter: AttemptFilter| -> Vec<&'static str> {
-        let found = store.attempts(&one, &filter).expect("attempts");
+        let found = store.reader().attempts(&one, &filter, 0, usize::MAX).expect("attempts").items;
         found.iter().map(|attempt| attempt.verdict().name()).collect()
     };
     assert_eq!(attempts(AttemptFilter::default()), ["accepted", "accepted", "conflict", "accepted"]);
@@ -144,13 +147,20 @@ pub(crate) fn a_read_shows_what_was_committed<S: Store>(open: impl Fn() -> S) {
     assert_eq!(attempts(of_id), ["accepted", "conflict"]);
     let of_code = AttemptFilter { code: Some("PAYLOAD_CONFLICT".to_string()), ..AttemptFilter::default() };
     assert_eq!(attempts(of_code), ["conflict"]);
-    let record = store.counter(&one, &usage()).expect("a counter");
+    let record = store.reader().counter(&one, &usage()).expect("a counter");
     let reasons: Vec<&str> = record.adjustments.iter().map(|adjustment| &*adjustment.reason).collect();
     assert_eq!((reasons, record.closed), (vec!["late_beyond_window", "a test"], false));
-    let closed: Vec<bool> = store.counters(&one).expect("counters").iter().map(|(_, record)| record.closed).collect();
+    let closed: Vec<bool> = store
+        .reader()
+        .counters(&one, &Default::default(), None, usize::MAX)
+        .expect("counters")
+        .items
+        .iter()
+        .map(|(_, record)| record.closed)
+        .collect();
     assert_eq!(closed, [false, true]);
-    assert!(store.lane(&one, "nobody").expect("a read").is_none());
-    let lane = store.lane(&one, "a").expect("a read").expect("a lane");
+    assert!(store.reader().lane(&one, "nobody").expect("a read").is_none());
+    let lane = store.reader().lane(&one, "a").expect("a read").expect("a lane");
     assert_eq!(lane.lane.last_offset, 3);
 }
 
@@ -160,7 +170,7 @@ pub(crate) fn nothing_of_one_tenant_is_found_with_the_key_of_another<S: Store>(o
     let nothing = snapshot(&mut store, "other");
     fill(&mut store, "t");
     assert_eq!(snapshot(&mut store, "other"), nothing);
-    assert_eq!(store.salt("other").expect("a read"), None);
+    assert_eq!(store.reader().salt("other").expect("a read"), None);
 
     found(&mut store, "other");
     let empty = snapshot(&mut store, "other");
@@ -180,10 +190,10 @@ pub(crate) fn a_salt_is_made_once_and_never_changes<S: Store>(open: impl Fn() ->
     assert_eq!(store.tenant(&one, [1; 32]), Ok([1; 32]));
     assert_eq!(store.tenant(&other, [2; 32]), Ok([2; 32]));
     assert_eq!(store.tenant(&one, [3; 32]), Ok([1; 32]));
-    assert_eq!((store.salt("one"), store.salt("other")), (Ok(Some([1; 32])), Ok(Some([2; 32]))));
-    assert_eq!(store.salt("nobody"), Ok(None));
+    assert_eq!((store.reader().salt("one"), store.reader().salt("other")), (Ok(Some([1; 32])), Ok(Some([2; 32]))));
+    assert_eq!(store.reader().salt("nobody"), Ok(None));
     // A tenant may also come with a write, and then too the first salt stays.
     let tenants = vec![(Arc::clone(&one), [4; 32]), (Arc::from("third"), [5; 32])];
     assert_eq!(store.commit(Write { tenants, ..Write::default() }), Ok(()));
-    assert_eq!((store.salt("one"), store.salt("third")), (Ok(Some([1; 32])), Ok(Some([5; 32]))));
+    assert_eq!((store.reader().salt("one"), store.reader().salt("third")), (Ok(Some([1; 32])), Ok(Some([5; 32]))));
 }

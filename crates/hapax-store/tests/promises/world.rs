@@ -12,7 +12,7 @@ use hapax_core::event::{Identity, NonceKey};
 use hapax_core::facts::{LaneNeeds, Needs};
 use hapax_core::period::Period;
 use hapax_core::time::Time;
-use hapax_store::seam::{HandlerKey, Loaded, RequestKey, Store, StreamKey, StreamNeeds, TurnNeeds};
+use hapax_store::seam::{HandlerKey, Loaded, Read, RequestKey, Store, StreamKey, StreamNeeds, TurnNeeds};
 use hapax_store::turn::{Answer, Ask, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission, turn};
 use serde_json::{Value, json};
 
@@ -158,6 +158,7 @@ pub(crate) fn load<S: Store>(store: &mut S, tenant: &str) -> Loaded {
         handler_lanes: vec![(handler(tenant), Arc::from("a"))],
         claims: vec![(handler(tenant), identity("e1")), (handler(tenant), identity("e4"))],
         requests: vec![request_key(tenant)],
+        keys: vec![Arc::from(tenant)],
     };
     store.load(&needs).expect("a load")
 }
@@ -167,14 +168,14 @@ pub(crate) fn snapshot<S: Store>(store: &mut S, tenant: &str) -> Vec<String> {
     let mut all = Vec::new();
     for name in ["one", "two", "three"] {
         let key = stream(tenant, name);
-        all.push(format!("{name} versions {:?}", store.versions(&key)));
-        all.push(format!("{name} head {:?}", store.head(&key)));
-        all.push(format!("{name} entries {:?}", store.entries(&key, 0, 100)));
-        all.push(format!("{name} lane {:?}", store.lane(&key, "a")));
-        all.push(format!("{name} counters {:?}", store.counters(&key)));
-        all.push(format!("{name} attempts {:?}", store.attempts(&key, &Default::default())));
+        all.push(format!("{name} versions {:?}", store.reader().versions(&key)));
+        all.push(format!("{name} head {:?}", store.reader().head(&key)));
+        all.push(format!("{name} entries {:?}", store.reader().entries(&key, 0, 100)));
+        all.push(format!("{name} lane {:?}", store.reader().lane(&key, "a")));
+        all.push(format!("{name} counters {:?}", store.reader().counters(&key, &Default::default(), None, usize::MAX)));
+        all.push(format!("{name} attempts {:?}", store.reader().attempts(&key, &Default::default(), 0, usize::MAX)));
     }
-    all.push(format!("handler {:?}", store.handler(&handler(tenant))));
+    all.push(format!("handler {:?}", store.reader().handler(&handler(tenant))));
     let loaded = load(store, tenant);
     let identity = |id: &str| (handler(tenant), Identity::of(None, id));
     all.push(format!("claims {:?} {:?}", loaded.claims.get(&identity("e1")), loaded.claims.get(&identity("e4"))));

@@ -8,7 +8,7 @@ use hapax_core::entry::{Entry, EntryKind};
 use hapax_core::facts::Head;
 use hapax_core::time::Time;
 use hapax_core::words::Mark;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -26,7 +26,7 @@ proptest! {
         edit in select(EDITS.to_vec()),
     ) {
         let stage = story.play();
-        let head = stage.store.head(&stage.stream).expect("a head");
+        let head = stage.store.reader().head(&stage.stream).expect("a head");
         let sound: Vec<Entry> = stage.entries().iter().map(|entry| (**entry).clone()).collect();
         prop_assert_eq!(verify(&sound, &head), Ok(()));
         let offsets: Vec<u64> = sound.iter().map(|entry| entry.offset).collect();

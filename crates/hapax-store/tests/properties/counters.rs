@@ -3,7 +3,7 @@
 use hapax_core::counter::Recount;
 use hapax_core::view::CounterView;
 use hapax_store::memory::Memory;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -20,15 +20,15 @@ proptest! {
     #[test]
     fn a_recount_of_the_ledger_finds_every_counter_as_it_is(story in stories()) {
         let stage = story.play();
-        let versions = stage.store.versions(&stage.stream).expect("versions");
+        let versions = stage.store.reader().versions(&stage.stream).expect("versions");
         let mut recount = Recount::default();
         for entry in stage.entries() {
             let version = versions.iter().find(|version| version.number == entry.contract).expect("its version");
             recount.add(&entry, version);
         }
-        let stored = stage.store.counters(&stage.stream).expect("counters");
+        let stored = stage.store.reader().counters(&stage.stream, &Default::default(), None, usize::MAX).expect("counters").items;
         let pairs = stored.iter().map(|(key, record)| (key, &record.counter));
-        let adjustments = |key: &_| stage.store.counter(&stage.stream, key).expect("a counter").adjustments;
+        let adjustments = |key: &_| stage.store.reader().counter(&stage.stream, key).expect("a counter").adjustments;
         let differences = recount.differences(pairs, adjustments);
         prop_assert!(differences.is_empty(), "{:#?}", differences);
         for (key, record) in &stored {
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn nothing_is_an_adjustment_where_lateness_has_no_bound(events in events()) {
         let stage = counted(&events, "none");
-        for (_, record) in stage.store.counters(&stage.stream).expect("counters") {
+        for (_, record) in stage.store.reader().counters(&stage.stream, &Default::default(), None, usize::MAX).expect("counters").items {
             prop_assert!(record.adjustments.is_empty());
             prop_assert_eq!(record.counter.effective(), Some(record.counter.folded));
         }
@@ -81,7 +81,8 @@ fn counted(events: &[Value], lateness: &str) -> Stage<Memory> {
 
 fn effective(events: &[Value], lateness: &str) -> Vec<(String, String, Value)> {
     let stage = counted(events, lateness);
-    let stored = stage.store.counters(&stage.stream).expect("counters");
+    let stored =
+        stage.store.reader().counters(&stage.stream, &Default::default(), None, usize::MAX).expect("counters").items;
     let shown = stored.iter().map(|(key, record)| {
         let (counter, closed, adjustments) = (&record.counter, record.closed, &record.adjustments);
         let shown = serde_json::to_value(CounterView { key, counter, closed, adjustments }).expect("a counter");

@@ -3,7 +3,7 @@
 use hapax_core::entry::EntryKind;
 use hapax_core::explain::{explain_attempt, explain_entry};
 use hapax_core::view::AttemptView;
-use hapax_store::seam::Read;
+use hapax_store::seam::{Read, Store};
 use proptest::prelude::*;
 
 use super::acts::stories;
@@ -16,7 +16,7 @@ proptest! {
     #[test]
     fn every_recorded_decision_is_derived_again(story in stories()) {
         let stage = story.play();
-        let versions = stage.store.versions(&stage.stream).expect("versions");
+        let versions = stage.store.reader().versions(&stage.stream).expect("versions");
         let version = |number: u32| versions.iter().find(|version| version.number == number).expect("its version");
         let entries = stage.entries();
         for attempt in stage.attempts() {
@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn every_attempt_is_on_record_once_and_in_order(story in stories()) {
         let stage = story.play();
-        let head = stage.store.head(&stage.stream).expect("a head");
+        let head = stage.store.reader().head(&stage.stream).expect("a head");
         let entries = stage.entries();
         let manual = entries.iter().filter(|entry| entry.kind != EntryKind::Event).map(|entry| entry.attempt);
         let mut numbers: Vec<u64> = stage.attempts().iter().map(AttemptView::number).chain(manual).collect();

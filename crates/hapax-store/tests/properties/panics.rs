@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hapax_core::contract::{Contract, PRESETS, in_words};
-use hapax_store::seam::{AttemptFilter, Read};
+use hapax_store::seam::{AttemptFilter, Read, Store};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -126,7 +126,9 @@ fn survives(contract: &str, documents: &[Vec<u8>], opts: Opts) -> Result<(), Tes
             prop_assert!(answer.problem || body["verdict"].is_string(), "{}", body);
         }
     }
-    for attempt in stage.store.attempts(&stage.stream, &AttemptFilter::default()).expect("attempts") {
+    for attempt in
+        stage.store.reader().attempts(&stage.stream, &AttemptFilter::default(), 0, usize::MAX).expect("attempts").items
+    {
         serde_json::to_vec(&attempt).expect("an attempt can be shown");
     }
     Ok(())

@@ -185,7 +185,7 @@ fn from_table(kind: &str, table: &mut Table<'_>, node: &Node, reader: &mut Reade
             // A word that nobody uses would find nothing, and a story about nothing always holds.
             let verdict = known_word(table, "verdict", &names(Verdict::ALL, Verdict::name), reader);
             let code = known_word(table, "code", &names(Code::ALL, Code::name), reader);
-            Some(Action::Attempts(AttemptFilter { lane, id, verdict, code }))
+            Some(Action::Attempts(AttemptFilter { lane, id, verdict, code, from: None, to: None }))
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn explain(store: &impl Read, stream: &StreamKey, after: u64) -> Resu
     let salt = store.salt(&stream.tenant)?.unwrap_or_default();
     let versions = store.versions(stream)?;
     let mut lines = Vec::new();
-    for attempt in store.attempts(stream, &Default::default())? {
+    for attempt in store.attempts(stream, &Default::default(), 0, usize::MAX)?.items {
         if attempt.number() <= after {
             continue;
         }

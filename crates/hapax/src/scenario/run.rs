@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hapax_core::access::Patterns;
 use hapax_core::batch::Terms;
 use hapax_core::chain::Verifier;
 use hapax_core::claim::Jitter;
@@ -16,7 +17,7 @@ use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::source::{self, Node, Reader, Value};
 use hapax_core::time::Time;
 use hapax_core::view::{CounterView, HeadView, LaneView};
-use hapax_store::seam::{HandlerKey, RequestKey, Store, StoreError, StreamKey};
+use hapax_store::seam::{HandlerKey, Read, RequestKey, Store, StoreError, StreamKey};
 use hapax_store::turn::{Answer, Ask, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission, turn};
 use serde_json::json;
 
@@ -76,7 +77,7 @@ impl Scenario {
                 problem
             })?;
             if explained == Some(index + 1) {
-                report.explained = explain(&stage.store, &stage.stream, before).unwrap_or_default();
+                report.explained = explain(stage.store.reader(), &stage.stream, before).unwrap_or_default();
                 if report.explained.is_empty() {
                     report.explained.push(format!("step {}, {}: {}", index + 1, step.kind, unexplained(step, &answer)));
                 }
@@ -121,7 +122,7 @@ impl<S: Store> Stage<S> {
     }
 
     fn attempts(&self) -> u64 {
-        self.store.head(&self.stream).map(|head| head.attempts).unwrap_or_default()
+        self.store.reader().head(&self.stream).map(|head| head.attempts).unwrap_or_default()
     }
 
     /// Does what a step says, with saved values put in.
@@ -207,11 +208,11 @@ impl<S: Store> Stage<S> {
             }
             Action::Lane(name) => return self.lane(&name),
             Action::Counter { name, key, period } => return self.counter(&name, &key, &period),
-            Action::Head => return Ok(Answer::of(200, &HeadView(self.store.head(&self.stream)?))),
+            Action::Head => return Ok(Answer::of(200, &HeadView(self.store.reader().head(&self.stream)?))),
             Action::Verify => return self.verify(),
             Action::Recount => return self.recount(),
             Action::Attempts(filter) => {
-                let attempts = self.store.attempts(&self.stream, &filter)?;
+                let attempts = self.store.reader().attempts(&self.stream, &filter, 0, usize::MAX)?.items;
                 return Ok(Answer::of(200, &json!({ "count": attempts.len(), "attempts": attempts })));
             }
         };
@@ -220,7 +221,7 @@ impl<S: Store> Stage<S> {
 
     fn submission(&self, step: &Step, documents: Vec<Arc<[u8]>>, single: bool) -> Ask {
         let caller = Caller { forced: step.force, ..Caller::default() };
-        let terms = Terms { atomic: step.atomic, dry_run: step.dry_run, caller };
+        let terms = Terms { atomic: step.atomic, dry_run: step.dry_run, caller, lanes: Patterns::all() };
         let stream = self.stream.clone();
         Ask::Submit(Submission {
             stream,
@@ -271,8 +272,10 @@ impl<S: Store> Stage<S> {
     }
 
     fn lane(&self, name: &str) -> Result<Answer, StoreError> {
-        let Some(version) = self.store.versions(&self.stream)?.pop() else { return Ok(broken(&StoreError::Conflict)) };
-        let Some(record) = self.store.lane(&self.stream, name)? else {
+        let Some(version) = self.store.reader().versions(&self.stream)?.pop() else {
+            return Ok(broken(&StoreError::Conflict));
+        };
+        let Some(record) = self.store.reader().lane(&self.stream, name)? else {
             let problem = Problem::new(ProblemCode::LaneNotFound, format!("the stream has no lane {name}"));
             return Ok(Answer::problem(&problem));
         };
@@ -282,13 +285,15 @@ impl<S: Store> Stage<S> {
     }
 
     fn counter(&self, name: &str, key: &str, period: &str) -> Result<Answer, StoreError> {
-        let Some(version) = self.store.versions(&self.stream)?.pop() else { return Ok(broken(&StoreError::Conflict)) };
+        let Some(version) = self.store.reader().versions(&self.stream)?.pop() else {
+            return Ok(broken(&StoreError::Conflict));
+        };
         let (name, key, period) = match find_counter(&version.contract, name, Some(key), period) {
             Ok(found) => found,
             Err(problem) => return Ok(Answer::problem(&problem)),
         };
         let key = CounterKey { name, key: key.unwrap_or_default(), period };
-        let record = self.store.counter(&self.stream, &key)?;
+        let record = self.store.reader().counter(&self.stream, &key)?;
         let view = CounterView {
             key: &key,
             counter: &record.counter,
@@ -300,22 +305,22 @@ impl<S: Store> Stage<S> {
 
     fn verify(&self) -> Result<Answer, StoreError> {
         let mut verifier = Verifier::new(STREAM);
-        let head = self.store.head(&self.stream)?;
-        let entries = self.store.entries(&self.stream, 0, usize::MAX)?;
+        let head = self.store.reader().head(&self.stream)?;
+        let entries = self.store.reader().entries(&self.stream, 0, usize::MAX)?;
         let broken = entries.iter().find_map(|entry| verifier.next(entry).err());
         let broken = broken.or_else(|| verifier.finish(head.offset, &head.hash).err());
         Ok(Answer::of(200, &json!({ "ok": broken.is_none(), "entries": entries.len(), "broken": broken })))
     }
 
     fn recount(&self) -> Result<Answer, StoreError> {
-        let versions = self.store.versions(&self.stream)?;
+        let versions = self.store.reader().versions(&self.stream)?;
         let mut recount = Recount::default();
-        for entry in self.store.entries(&self.stream, 0, usize::MAX)? {
+        for entry in self.store.reader().entries(&self.stream, 0, usize::MAX)? {
             if let Some(version) = versions.iter().find(|version| version.number == entry.contract) {
                 recount.add(&entry, version);
             }
         }
-        let stored = self.store.counters(&self.stream)?;
+        let stored = self.store.reader().counters(&self.stream, &Default::default(), None, usize::MAX)?.items;
         let adjustments: HashMap<_, _> = stored.iter().map(|(key, record)| (key, &record.adjustments)).collect();
         let differences = recount.differences(stored.iter().map(|(key, record)| (key, &record.counter)), |key| {
             adjustments.get(key).map(|list| (*list).clone()).unwrap_or_default()
@@ -335,6 +340,7 @@ fn target(ask: &Ask, kind: &str) -> String {
         Ask::PutHandler { key, .. } => format!("PUT handlers/{}", key.handler),
         Ask::Claim(ask) => format!("POST handlers/{}/claims", ask.handler.handler),
         Ask::Call(ask) => format!("POST handlers/{}/claims/{}/{kind}", ask.handler.handler, ask.event_id),
+        Ask::PutKey(_) | Ask::RevokeKey { .. } => "keys".to_owned(),
     }
 }
 

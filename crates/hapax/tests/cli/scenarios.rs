@@ -135,6 +135,8 @@ fn a_step_without_an_expectation_must_succeed() {
       step 2 (line 8), lane:
         without `expect` a step must succeed; it was answered with status 404
         the answer was
+          type    "/problems/LANE_NOT_FOUND"
+          title   "Lane not found"
           code    "LANE_NOT_FOUND"
           status  404
           effect  "none"

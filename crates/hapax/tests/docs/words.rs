@@ -72,7 +72,7 @@ fn every_problem_has_its_status() {
     }
 }
 
-const FAULTS: [ClaimFault; 12] = [
+pub(crate) const FAULTS: [ClaimFault; 12] = [
     ClaimFault::LeaseLost,
     ClaimFault::AlreadyDone,
     ClaimFault::NotClaimed,

@@ -13,7 +13,7 @@ use super::put::{Put, bits};
 use super::row::{self, Row};
 use super::tables::Tables;
 use super::take::Take;
-use super::{FORMAT, claim, entry, stream};
+use super::{FORMAT, claim, entry, key, stream};
 use crate::seam::{StreamKey, Write};
 
 const TENANTS: u64 = 1;
@@ -21,7 +21,8 @@ const HANDLERS: u64 = 1 << 1;
 const STATES: u64 = 1 << 2;
 const HANDLER_LANES: u64 = 1 << 3;
 const CLAIMS: u64 = 1 << 4;
-const ALL: u64 = (1 << 5) - 1;
+const KEYS: u64 = 1 << 5;
+const ALL: u64 = (1 << 6) - 1;
 
 /// What lasts of a commit, found but not yet read.
 #[derive(Clone, Debug)]
@@ -135,13 +136,14 @@ pub(super) fn write(write: &Write, out: &mut Vec<u8>) {
 
 /// What belongs to no stream: tenants, handlers and what they did.
 fn write_registry<'w>(draft: &mut Draft<'w, '_>, write: &'w Write) {
-    let Write { tenants, streams: _, handlers, states, handler_lanes, claims, requests: _ } = write;
+    let Write { tenants, streams: _, handlers, states, handler_lanes, claims, requests: _, keys } = write;
     draft.out.number(bits([
         (!tenants.is_empty(), TENANTS),
         (!handlers.is_empty(), HANDLERS),
         (!states.is_empty(), STATES),
         (!handler_lanes.is_empty(), HANDLER_LANES),
         (!claims.is_empty(), CLAIMS),
+        (!keys.is_empty(), KEYS),
     ]));
     draft.list(tenants, |draft, (name, salt)| {
         draft.name(name);
@@ -165,6 +167,7 @@ fn write_registry<'w>(draft: &mut Draft<'w, '_>, write: &'w Write) {
         draft.out.extend_from_slice(&identity.0);
         claim::write(draft.out, claim);
     });
+    draft.list(keys, key::write);
 }
 
 fn read_registry<'b>(take: &mut Take<'b>, tables: &Tables<'b>, write: &mut Write) -> Result<(), Undecodable> {
@@ -186,6 +189,9 @@ fn read_registry<'b>(take: &mut Take<'b>, tables: &Tables<'b>, write: &mut Write
     }
     if has(CLAIMS) {
         write.claims = take.list(|take| Ok(((key(take)?, Identity(take.array()?)), claim::read(take)?)))?;
+    }
+    if has(KEYS) {
+        write.keys = take.list(|take| key::read(take, tables))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hapax_core::access::{Access, Patterns, Role};
 use hapax_core::amount::Amount;
 use hapax_core::contract::{Contract, Version};
 use hapax_core::counter::{Adjustment, Counter, CounterKey, Last, Tally};
@@ -16,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::{any_claim, any_entry};
-use crate::seam::{RequestKey, RequestRecord, StreamKey, StreamWrite, Write};
+use crate::seam::{Key, RequestKey, RequestRecord, StreamKey, StreamWrite, Write};
 
 pub(super) fn name() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![4 => "[abc]{1,2}", 1 => "\\PC{0,12}"].prop_map(Arc::from)
@@ -179,6 +180,20 @@ fn request() -> impl Strategy<Value = (RequestKey, RequestRecord)> {
     (key, record)
 }
 
+fn key() -> impl Strategy<Value = Key> {
+    let access = (select(Role::ALL.to_vec()), vec(name(), 0..3), vec(name(), 0..3));
+    let access = access.prop_map(|(role, streams, lanes)| Access {
+        role,
+        streams: Patterns::new(streams),
+        lanes: Patterns::new(lanes),
+    });
+    let life = (time(), proptest::option::of(time()), proptest::option::of(name()));
+    (name(), name(), any::<[u8; 32]>(), access, life).prop_map(|(id, tenant, hash, access, life)| {
+        let (created_at, revoked_at, note) = life;
+        Key { id, tenant, hash, access, note, created_at, revoked_at }
+    })
+}
+
 /// Any write at all.
 pub(super) fn write() -> impl Strategy<Value = Write> {
     let registry = (
@@ -188,8 +203,9 @@ pub(super) fn write() -> impl Strategy<Value = Write> {
         vec(((any_claim::key(), any_entry::identity()), any_claim::claim()), 0..3),
     );
     let tenants = vec((name(), any::<[u8; 32]>()), 0..3);
-    (tenants, vec(stream(), 0..3), registry, vec(request(), 0..3)).prop_map(|(tenants, streams, registry, requests)| {
+    let rest = (vec(request(), 0..3), vec(key(), 0..3));
+    (tenants, vec(stream(), 0..3), registry, rest).prop_map(|(tenants, streams, registry, (requests, keys))| {
         let (handlers, states, handler_lanes, claims) = registry;
-        Write { tenants, streams, handlers, states, handler_lanes, claims, requests }
+        Write { tenants, streams, handlers, states, handler_lanes, claims, requests, keys }
     })
 }

@@ -1,0 +1,48 @@
+//! Keys: who may do what. Only hashes stand here, never a key.
+
+use std::sync::Arc;
+
+use hapax_core::access::{Access, Patterns, Role};
+
+use super::draft::Draft;
+use super::fault::Undecodable;
+use super::put::{Put, bits};
+use super::tables::Tables;
+use super::take::Take;
+use crate::seam::Key;
+
+const REVOKED: u64 = 1;
+const NOTE: u64 = 1 << 1;
+const ALL: u64 = (1 << 2) - 1;
+
+pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, key: &'w Key) {
+    let Key { id, tenant, hash, access, note, created_at, revoked_at } = key;
+    let Access { role, streams, lanes } = access;
+    draft.name(tenant);
+    let out = &mut *draft.out;
+    out.text(id);
+    out.extend_from_slice(hash);
+    out.push(*role as u8);
+    for patterns in [streams, lanes] {
+        out.number(patterns.iter().count() as u64);
+        patterns.iter().for_each(|pattern| out.text(pattern));
+    }
+    out.number(bits([(revoked_at.is_some(), REVOKED), (note.is_some(), NOTE)]));
+    out.time(*created_at);
+    revoked_at.iter().for_each(|at| out.time(*at));
+    note.iter().for_each(|note| out.text(note));
+}
+
+pub(super) fn read<'b>(take: &mut Take<'b>, tables: &Tables<'b>) -> Result<Key, Undecodable> {
+    let tenant = tables.name(take)?;
+    let id = Arc::from(take.text()?);
+    let hash = take.array()?;
+    let role = take.word(Role::ALL, "role of a key")?;
+    let streams = Patterns::new(take.list(Take::text)?);
+    let lanes = Patterns::new(take.list(Take::text)?);
+    let flags = take.bits("key", ALL)?;
+    let created_at = take.time()?;
+    let revoked_at = take.when(flags & REVOKED != 0, Take::time)?;
+    let note = take.when(flags & NOTE != 0, Take::text)?.map(Arc::from);
+    Ok(Key { id, tenant, hash, access: Access { role, streams, lanes }, note, created_at, revoked_at })
+}
