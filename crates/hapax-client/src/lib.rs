@@ -7,8 +7,19 @@
 //! What is *not* here, on purpose: no rules, no store, no server. This crate knows the wire and nothing else, so it can
 //! be used without the rest. Calls block; whoever wants many at once has threads.
 //!
-//! Read in this order: [`Client`] (one request), [`Retry`] (again, under the same key), [`Pages`] and [`Follow`]
-//! (reading), [`Worker`] (acting once on each).
+//! Read in this order: [`Client`] (one request), [`Retry`] (again, under the same key), [`Batch`] (sending),
+//! [`Pages`] and [`Follow`] (reading), [`Worker`] (acting once on each).
+//!
+//! ```no_run
+//! use hapax_client::{Batch, Client};
+//!
+//! let client = Client::new("http://127.0.0.1:4090", None)?;
+//! let batch = Batch::new("orders", [r#"{"id": "e-1", "total": 9.90}"#, r#"{"id": "e-2", "total": 12.00}"#]);
+//! for receipt in client.send(&batch)?.receipts {
+//!     println!("{}: {}", receipt.id.unwrap_or_default(), receipt.verdict);
+//! }
+//! # Ok::<(), hapax_client::Error>(())
+//! ```
 
 mod agent;
 mod answer;
@@ -24,6 +35,7 @@ mod pages;
 mod reader;
 mod retry;
 mod route;
+mod send;
 mod sse;
 mod stop;
 mod token;
@@ -42,6 +54,7 @@ pub use follow::Follow;
 pub use pages::Pages;
 pub use retry::Retry;
 pub use route::Route;
+pub use send::{Batch, Receipt, Receipts};
 pub use stop::Stop;
 pub use token::random as random_key;
 pub use work::{Claim, Happening, Plan, Summary, Work, Worker};

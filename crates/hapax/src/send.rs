@@ -10,16 +10,15 @@ mod tally;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::Args;
-use hapax_client::{Call, Error, Retry, Route};
+use hapax_client::{Batch, Error, Retry};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::outcome::Outcome;
 use crate::remote::{Remote, Server, told};
 use input::{Event, Format, Input};
 use resume::Resume;
-use tally::{Tally, Told};
+use tally::Tally;
 
 /// Send events from a file and say what became of each.
 ///
@@ -118,33 +117,22 @@ impl Send {
         tally: &mut Tally,
         bar: &ProgressBar,
     ) -> anyhow::Result<bool> {
-        let mut route = Route::stream(&self.stream, &["events"]);
-        if self.atomic {
-            route = route.with("atomic", true);
-        }
-        if self.dry_run {
-            route = route.with("dry_run", true);
-        }
-        let body: Vec<u8> = batch.iter().flat_map(|event| [event.text.as_slice(), b"\n"]).flatten().copied().collect();
-        let mut call = Call::post(route);
+        let mut sent = Batch::new(&self.stream, batch.iter().map(|event| &event.text));
         if !self.anew {
-            call = call.keyed(resume.key(&body, self.atomic));
+            sent = sent.keyed(resume.key(batch, self.atomic));
         }
-        let (answered, replayed) = match server.client.call(&call.with("application/x-ndjson", body)) {
-            Ok(answer) => (answer.json::<Told>().map_err(told)?, answer.replayed),
+        let answered = match server.client.send(&sent.atomic(self.atomic).dry_run(self.dry_run)) {
+            Ok(answered) => answered,
             // Not one line of the batch is JSON: that is about each of them, and the next batch may be better.
-            Err(Error::Problem(problem)) if problem.code == "MALFORMED" => (Told::all(batch.len(), &problem), false),
+            Err(Error::Problem(problem)) if problem.code == "MALFORMED" => tally::all(batch.len(), &problem),
             Err(error) => {
                 bar.finish_and_clear();
                 let place = format!("after {} events, at line {}", tally.events(), batch[0].line);
                 return Err(told(error).context(place));
             }
         };
-        if answered.results.len() != batch.len() {
-            bail!("{} events were sent and {} were answered. Is --server right?", batch.len(), answered.results.len());
-        }
         let quiet = server.is_json();
-        Ok(tally.add(batch, answered, replayed, |line| {
+        Ok(tally.add(batch, answered, |line| {
             if !quiet {
                 bar.suspend(|| crate::say::line(line));
             }

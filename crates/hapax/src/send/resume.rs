@@ -95,12 +95,14 @@ impl Resume {
     }
 
     /// The key of the batch that comes next.
-    pub(super) fn key(&self, body: &[u8], atomic: bool) -> String {
+    pub(super) fn key(&self, batch: &[Event], atomic: bool) -> String {
         let mut hash = Sha256::new();
         hash.update(b"hapax send 1");
         hash.update([u8::from(atomic)]);
+        let mut read = self.read.clone();
+        batch.iter().for_each(|event| feed(&mut read, event));
         hash.update(self.read.clone().finalize());
-        hash.update(body);
+        hash.update(read.finalize());
         let mut key = hex(hash);
         // 128 bits are enough for a name that is good for a day.
         key.truncate(32);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hapax_client::Problem;
+use hapax_client::{Problem, Receipt, Receipts};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -37,46 +37,27 @@ pub(super) struct Tally {
     refusals: Vec<serde_json::Value>,
 }
 
-/// The answer to a batch.
-#[derive(Deserialize)]
-pub(super) struct Told {
-    /// A receipt for each event, in the order sent.
-    pub(super) results: Vec<Receipt>,
-}
-
-impl Told {
-    /// The same problem for every event.
-    pub(super) fn all(events: usize, problem: &Problem) -> Told {
-        let receipt = Receipt {
-            verdict: "rejected".to_owned(),
-            id: None,
-            code: Some(problem.code.clone()),
-            message: Some(problem.detail.clone()),
-            hint: None,
-            marks: Vec::new(),
-        };
-        Told { results: vec![receipt; events] }
-    }
-}
-
-/// What is read of a receipt.
-#[derive(Clone, Deserialize)]
-pub(super) struct Receipt {
-    verdict: String,
-    id: Option<String>,
-    code: Option<String>,
-    message: Option<String>,
-    hint: Option<String>,
-    #[serde(default)]
-    marks: Vec<String>,
+/// The same problem for every event of a batch.
+pub(super) fn all(events: usize, problem: &Problem) -> Receipts {
+    let receipt = Receipt {
+        verdict: "rejected".to_owned(),
+        code: Some(problem.code.clone()),
+        message: Some(problem.detail.clone()),
+        id: None,
+        lane: None,
+        offset: None,
+        hint: None,
+        marks: Vec::new(),
+    };
+    Receipts { receipts: vec![receipt; events], replayed: false }
 }
 
 impl Tally {
     /// Counts a batch, and passes on a line about each event that was refused; says whether any was.
-    pub(super) fn add(&mut self, batch: &[Event], told: Told, replayed: bool, mut line: impl FnMut(String)) -> bool {
+    pub(super) fn add(&mut self, batch: &[Event], told: Receipts, mut line: impl FnMut(String)) -> bool {
         let before = self.refused();
-        self.replayed += if replayed { batch.len() as u64 } else { 0 };
-        for (event, receipt) in batch.iter().zip(told.results) {
+        self.replayed += if told.replayed { batch.len() as u64 } else { 0 };
+        for (event, receipt) in batch.iter().zip(told.receipts) {
             let well = VERDICTS.iter().any(|(verdict, well)| *verdict == receipt.verdict && *well);
             *self.verdicts.entry(receipt.verdict.clone()).or_default() += 1;
             for mark in &receipt.marks {
@@ -160,12 +141,14 @@ fn sentence(line: u64, receipt: &Receipt) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::input::Event;
-    use super::{Tally, Told};
+    use hapax_client::Receipts;
 
-    fn told(results: &[&str]) -> (Vec<Event>, Told) {
+    use super::Tally;
+
+    fn told(results: &[&str]) -> (Vec<Event>, Receipts) {
         let batch = (1..=results.len() as u64).map(|line| Event { line, text: Vec::new() }).collect();
-        let told = serde_json::from_str(&format!("{{\"results\":[{}]}}", results.join(","))).expect("an answer");
-        (batch, told)
+        let receipts = results.iter().map(|receipt| serde_json::from_str(receipt).expect("a receipt")).collect();
+        (batch, Receipts { receipts, replayed: false })
     }
 
     #[test]
@@ -177,7 +160,7 @@ mod tests {
         ]);
         let mut lines = Vec::new();
         let mut tally = Tally::default();
-        assert!(tally.add(&batch, answer, false, |line| lines.push(line)));
+        assert!(tally.add(&batch, answer, |line| lines.push(line)));
         assert_eq!(lines, ["line 2: e2 TIMESTAMP_MISSING: No time."]);
         assert_eq!(tally.sentence(false), "3 events: 1 accepted, 1 duplicate, 1 rejected; marks: HAS_GAPS 1");
     }
@@ -187,7 +170,7 @@ mod tests {
         let (batch, answer) = told(&["{\"verdict\":\"conflict\",\"code\":\"PAYLOAD_CONFLICT\"}"; 50]);
         let mut lines = 0;
         let mut tally = Tally::default();
-        tally.add(&batch, answer, true, |_| lines += 1);
+        tally.add(&batch, Receipts { replayed: true, ..answer }, |_| lines += 1);
         assert_eq!((lines, tally.silent, tally.refused(), tally.replayed), (20, 30, 50, 50));
     }
 }
