@@ -52,6 +52,9 @@ pub struct Fence(pub u64);
 pub struct Work {
     /// The event's identity within the handler's stream.
     pub event_id: String,
+    /// Whose event it is, in a bare registry that was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
     /// The scope of order.
     pub lane: Option<String>,
     /// Absent is 0.

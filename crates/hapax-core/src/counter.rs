@@ -8,7 +8,7 @@
 
 mod recount;
 
-pub use recount::{Difference, Recount};
+pub use recount::{Difference, Recount, counted_in};
 
 use std::sync::Arc;
 

@@ -71,7 +71,8 @@ pub fn counter_rules<'c>(contract: &'c Contract, name: &str) -> Result<&'c Count
     })
 }
 
-fn find_key(rules: &CounterRules, key: &str) -> Result<Arc<str>, Problem> {
+/// A key of a counter, in its one form.
+pub fn find_key(rules: &CounterRules, key: &str) -> Result<Arc<str>, Problem> {
     let wrong = || {
         let fields: Vec<_> = rules.key.iter().map(ToString::to_string).collect();
         let detail = format!("{key} is not a key of counter {}: a JSON array of {}", rules.name, fields.join(", "));

@@ -17,7 +17,7 @@ use crate::duration::Bound;
 use crate::entry::Entry;
 use crate::facts::Head;
 use crate::lane::{Gap, GapKind, Lane};
-use crate::receipt::{Detail, hex, message};
+use crate::receipt::{Detail, Receipt, hex, message};
 use crate::time::Time;
 use crate::words::Verdict;
 
@@ -37,6 +37,49 @@ impl Serialize for HeadView {
         map.serialize_entry("offset", &self.0.offset)?;
         map.serialize_entry("hash", &hex(&self.0.hash))?;
         map.serialize_entry("at", &self.0.at)?;
+        map.end()
+    }
+}
+
+/// An entry as readers of the ledger get it.
+#[derive(Debug)]
+pub struct EntryView<'v>(pub &'v Entry);
+
+impl EntryView<'_> {
+    fn members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let entry = self.0;
+        map.serialize_entry("offset", &entry.offset)?;
+        map.serialize_entry("kind", &entry.kind)?;
+        map.serialize_entry("id", &entry.id)?;
+        map.serialize_entry("lane", &entry.lane)?;
+        map.serialize_entry("epoch", &entry.epoch)?;
+        map.serialize_entry("seq", &entry.seq)?;
+        map.serialize_entry("observed_at", &entry.observed_at)?;
+        map.serialize_entry("ingested_at", &entry.at)?;
+        map.serialize_entry("marks", &entry.marks)?;
+        map.serialize_entry("contract", &entry.contract)?;
+        map.serialize_entry("hash", &hex(&entry.hash))?;
+        map.serialize_entry("document", &raw(&entry.document))
+    }
+}
+
+impl Serialize for EntryView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.members(&mut map)?;
+        map.end()
+    }
+}
+
+/// An accepted event with its receipt.
+#[derive(Debug)]
+pub struct EventView(pub Arc<Entry>);
+
+impl Serialize for EventView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        EntryView(&self.0).members(&mut map)?;
+        map.serialize_entry("receipt", &Receipt::Accepted(Arc::clone(&self.0)))?;
         map.end()
     }
 }
@@ -217,9 +260,7 @@ impl AttemptView {
     /// Its code on the wire.
     pub fn code(&self) -> Option<&'static str> {
         match self {
-            Self::Accepted(entry) => {
-                crate::receipt::Receipt::Accepted(Arc::clone(entry)).code().map(|code| code.name())
-            }
+            Self::Accepted(entry) => Receipt::Accepted(Arc::clone(entry)).code().map(|code| code.name()),
             Self::Other(attempt) => Some(attempt.code.name()),
         }
     }
@@ -229,6 +270,17 @@ impl AttemptView {
         match self {
             Self::Accepted(entry) => Some(&entry.id),
             Self::Other(attempt) => attempt.id.as_deref(),
+        }
+    }
+
+    /// The document as sent; none if it is that of its original.
+    pub fn document(&self) -> Option<&[u8]> {
+        match self {
+            Self::Accepted(entry) => Some(&entry.document),
+            Self::Other(attempt) => match &attempt.document {
+                Submitted::Document(bytes) => Some(bytes),
+                Submitted::SameAs(_) => None,
+            },
         }
     }
 

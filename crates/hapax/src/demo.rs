@@ -127,7 +127,8 @@ impl Tour {
     fn told(&self, what: &str, receipt: &Value) {
         let verdict = text(receipt, "/verdict");
         let padding = " ".repeat(9_usize.saturating_sub(verdict.len()));
-        let why = [paint::mark(&text(receipt, "/marks")), text(receipt, "/code"), paint::dim(&text(receipt, "/message"))];
+        let why =
+            [paint::mark(&text(receipt, "/marks")), text(receipt, "/code"), paint::dim(&text(receipt, "/message"))];
         let why: Vec<_> = why.into_iter().filter(|word| !word.is_empty()).collect();
         let line = format!("  {what:<46}  {}{padding}  {}", paint::verdict(&verdict), why.join("  "));
         say::line(line.trim_end());

@@ -7,6 +7,7 @@ mod attempts;
 mod completions;
 mod contract;
 mod counters;
+mod demo;
 mod explain;
 mod field;
 mod handlers;
@@ -18,6 +19,8 @@ mod remote;
 mod say;
 mod scenario;
 mod send;
+mod serve;
+mod settings;
 mod signals;
 mod streams;
 mod table;
@@ -45,6 +48,11 @@ struct Hapax {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
+    Serve(serve::Serve),
+    /// Print the configuration that `serve` would run with, and where each value comes from.
+    Config(settings::Settings),
     Send(send::Send),
     Tail(tail::Tail),
     Streams(streams::Streams),
@@ -67,6 +75,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Hapax::parse().command {
+        Command::Demo(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Config(command) => command.run(),
         Command::Send(command) => command.run(),
         Command::Tail(command) => command.run(),
         Command::Streams(command) => command.run(),

@@ -11,9 +11,10 @@ use super::{Adjustment, Class, Counter, CounterKey, Last};
 use crate::amount::Amount;
 use crate::contract::Version;
 use crate::entry::{Entry, EntryKind};
-use crate::event::{Door, read};
+use crate::event::{Counted, Door, Event, read};
 use crate::json::{self, Kind};
 use crate::period::PeriodStart;
+use crate::time::Time;
 
 /// The counters of a stream, as its entries add up.
 #[derive(Debug, Default)]
@@ -40,6 +41,23 @@ pub struct Difference {
     pub what: String,
 }
 
+/// What an entry counted for in a counter: its key, its time and its amount; nothing if it did not count there.
+pub fn counted_in(entry: &Entry, version: &Version, name: &str) -> Option<(Arc<str>, Time, Amount)> {
+    if entry.kind != EntryKind::Event || !entry.classes.iter().any(|(counter, _)| **counter == *name) {
+        return None;
+    }
+    let event = read_again(entry, version);
+    let is_it = |counted: &&Counted| version.contract.counters[counted.counter].name == name;
+    let counted = event.counted.iter().find(is_it)?;
+    Some((Arc::clone(&counted.key), entry.observed_at.unwrap_or(entry.at), *counted.amount.as_ref().ok()?))
+}
+
+/// Neither salt nor key matter: the id stands on the entry, and its lane was covered when it came.
+fn read_again(entry: &Entry, version: &Version) -> Event {
+    let door = Door { salt: &[0; 32], now: entry.at, spare: 0, event_bytes_max: usize::MAX, covers: &|_| true };
+    read(Arc::clone(&entry.document), version, &door)
+}
+
 impl Recount {
     /// The next entry, with the contract that judged it.
     pub fn add(&mut self, entry: &Entry, version: &Version) {
@@ -56,9 +74,7 @@ impl Recount {
         if entry.classes.is_empty() {
             return Some(());
         }
-        // Neither salt nor key matter: the id stands on the entry, and its lane was covered when it came.
-        let door = Door { salt: &[0; 32], now: entry.at, spare: 0, event_bytes_max: usize::MAX, covers: &|_| true };
-        let event = read(Arc::clone(&entry.document), version, &door);
+        let event = read_again(entry, version);
         let ts = entry.observed_at.unwrap_or(entry.at);
         for (counted, (name, class)) in event.counted.iter().zip(&entry.classes) {
             let rules = &version.contract.counters[counted.counter];

@@ -75,6 +75,11 @@ impl Identity {
         }
     }
 
+    /// An event of a stream that is not ours, as a bare registry was told of it.
+    pub fn of_claim(stream: &str, id: &str) -> Self {
+        Self(hash(b"hapax.claim.v1", &[stream, id]))
+    }
+
     /// A manual correction's id: a namespace of its own, which no event can reach.
     pub fn of_correction(id: &str) -> Self {
         Self(hash(b"hapax.correction.v1", &[id]))

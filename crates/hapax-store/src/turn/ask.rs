@@ -143,6 +143,8 @@ pub struct ClaimAsk {
     pub handler: HandlerKey,
     /// The event.
     pub event_id: String,
+    /// Whose event it is, for a bare registry that takes those of several.
+    pub stream: Option<String>,
     /// Its lane, where the id alone does not say.
     pub lane: Option<String>,
     /// The caller's word, for a bare registry.
@@ -160,6 +162,8 @@ pub struct CallAsk {
     pub handler: HandlerKey,
     /// The event.
     pub event_id: String,
+    /// Whose event it is, for a bare registry that takes those of several.
+    pub stream: Option<String>,
     /// Its lane, where the id alone does not say.
     pub lane: Option<String>,
     /// The word.

@@ -9,7 +9,7 @@ use hapax_core::manual::{Closing, Correction, find_counter};
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 
-use super::{Ask, CorrectionAsk, Request, Submission};
+use super::{Ask, CallAsk, ClaimAsk, CorrectionAsk, Request, Submission};
 use crate::seam::{HandlerKey, Loaded, Read, StoreError, StreamKey, TurnNeeds};
 
 /// Says what the requests will look at, and reads their documents under the contract in force.
@@ -49,8 +49,8 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Tur
                     needs.streams.entry(stream).or_default();
                 }
             }
-            Ask::Claim(ask) => claim(store, &ask.handler, &ask.event_id, ask.lane.as_deref(), &mut needs)?,
-            Ask::Call(ask) => claim(store, &ask.handler, &ask.event_id, ask.lane.as_deref(), &mut needs)?,
+            Ask::Claim(ask) => claim(store, &ask.handler, &ask.about(), &mut needs)?,
+            Ask::Call(ask) => claim(store, &ask.handler, &ask.about(), &mut needs)?,
             Ask::PutKey(key) => needs.keys.push(Arc::clone(&key.tenant)),
             Ask::RevokeKey { tenant, .. } => needs.keys.push(Arc::clone(tenant)),
         }
@@ -140,18 +140,42 @@ impl Subject {
     }
 }
 
+/// What a caller says about the event of its claim.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) event_id: &'a str,
+    pub(super) stream: Option<&'a str>,
+    pub(super) lane: Option<&'a str>,
+}
+
+impl ClaimAsk {
+    pub(super) fn about(&self) -> About<'_> {
+        About { event_id: &self.event_id, stream: self.stream.as_deref(), lane: self.lane.as_deref() }
+    }
+}
+
+impl CallAsk {
+    pub(super) fn about(&self) -> About<'_> {
+        About { event_id: &self.event_id, stream: self.stream.as_deref(), lane: self.lane.as_deref() }
+    }
+}
+
 /// Finds what a claim is about, with these ways to look at a stream.
 pub(super) fn subject(
     stream: Option<&StreamKey>,
-    event_id: &str,
-    lane: Option<&str>,
+    about: &About<'_>,
     scope: Option<Scope>,
     entry: impl Fn(&StreamKey, &Identity) -> Result<Option<Arc<Entry>>, StoreError>,
     with_id: impl Fn(&StreamKey, &str) -> Result<Vec<Arc<Entry>>, StoreError>,
 ) -> Result<Result<Subject, Problem>, StoreError> {
     let Some(stream) = stream else {
-        return Ok(Ok(Subject::Named(Identity::of(None, event_id))));
+        // Two streams may use the same id; a caller who says whose it is keeps them apart.
+        return Ok(Ok(Subject::Named(match about.stream {
+            Some(stream) => Identity::of_claim(stream, about.event_id),
+            None => Identity::of(None, about.event_id),
+        })));
     };
+    let About { event_id, lane, .. } = *about;
     let found = match (scope, lane) {
         (Some(Scope::Lane), Some(lane)) => entry(stream, &Identity::of(Some(lane), event_id))?,
         (Some(Scope::Lane), None) => {
@@ -169,13 +193,8 @@ pub(super) fn subject(
     Ok(found.map(Subject::Entry).ok_or_else(missing))
 }
 
-fn claim(
-    store: &impl Read,
-    handler: &HandlerKey,
-    event_id: &str,
-    lane: Option<&str>,
-    needs: &mut TurnNeeds,
-) -> Result<(), StoreError> {
+fn claim(store: &impl Read, handler: &HandlerKey, about: &About<'_>, needs: &mut TurnNeeds) -> Result<(), StoreError> {
+    let About { event_id, lane, .. } = *about;
     needs.handlers.push(handler.clone());
     let Some((declared, _)) = store.handler(handler)? else { return Ok(()) };
     let tenant = &handler.tenant;
@@ -193,7 +212,7 @@ fn claim(
         let wanted = needs.streams.entry(stream.clone()).or_default();
         wanted.needs.identities.extend(found.iter().map(|entry| entry.identity));
     }
-    let Ok(subject) = subject(stream.as_ref(), event_id, lane, scope, entry, with_id)? else { return Ok(()) };
+    let Ok(subject) = subject(stream.as_ref(), about, scope, entry, with_id)? else { return Ok(()) };
     if let (Subject::Entry(entry), Some(stream)) = (&subject, &stream) {
         let wanted = needs.streams.entry(stream.clone()).or_default();
         wanted.needs.identities.push(entry.identity);

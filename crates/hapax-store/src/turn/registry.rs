@@ -12,7 +12,7 @@ use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 
 use super::decide::{Working, no_stream};
-use super::prepare::{Subject, subject};
+use super::prepare::{About, Subject, subject};
 use super::{Answer, Call, CallAsk, ClaimAsk};
 use crate::seam::{HandlerKey, StreamKey};
 
@@ -40,10 +40,11 @@ impl Known {
 
 impl Working {
     pub(super) fn claim(&mut self, ask: &ClaimAsk, now: Time) -> Result<Answer, Problem> {
-        let known = self.known(&ask.handler, &ask.event_id, ask.lane.as_deref())?;
+        let known = self.known(&ask.handler, &ask.about())?;
         let work = match &known.subject {
             Subject::Entry(entry) => Work {
                 event_id: entry.id.to_string(),
+                stream: None,
                 lane: Some(entry.lane.to_string()),
                 epoch: entry.epoch,
                 seq: entry.seq,
@@ -55,6 +56,7 @@ impl Working {
             },
             Subject::Named(_) => Work {
                 event_id: ask.event_id.clone(),
+                stream: ask.stream.clone(),
                 lane: ask.lane.clone(),
                 epoch: ask.epoch,
                 seq: ask.seq,
@@ -67,7 +69,7 @@ impl Working {
     }
 
     pub(super) fn call(&mut self, ask: &CallAsk, now: Time, jitter: Jitter) -> Result<Answer, Problem> {
-        let known = self.known(&ask.handler, &ask.event_id, ask.lane.as_deref())?;
+        let known = self.known(&ask.handler, &ask.about())?;
         let facts = known.facts();
         let (answer, changes) = match &ask.call {
             Call::Heartbeat { fence } => said(heartbeat(&facts, Fence(*fence), now)?),
@@ -83,7 +85,7 @@ impl Working {
         Ok(answer)
     }
 
-    fn known(&mut self, key: &HandlerKey, event_id: &str, lane: Option<&str>) -> Result<Known, Problem> {
+    fn known(&mut self, key: &HandlerKey, about: &About<'_>) -> Result<Known, Problem> {
         let Some((handler, state)) = self.loaded.handlers.get(key).cloned() else {
             let detail = format!("there is no handler {}", key.handler);
             return Err(Problem::new(ProblemCode::HandlerNotFound, detail));
@@ -96,10 +98,10 @@ impl Working {
             Some(stream) => Some(self.facts(stream)?.version.contract.identity.scope),
             None => None,
         };
-        let subject = self.subject(stream.as_ref(), event_id, lane, scope)?;
+        let subject = self.subject(stream.as_ref(), about, scope)?;
         let lane: Option<Arc<str>> = match &subject {
             Subject::Entry(entry) => Some(Arc::clone(&entry.lane)),
-            Subject::Named(_) => lane.map(Arc::from),
+            Subject::Named(_) => about.lane.map(Arc::from),
         };
         let claim = self.loaded.claims.get(&(key.clone(), subject.identity())).cloned();
         // A holder's word names no lane in a bare registry; the claim does.
@@ -112,8 +114,7 @@ impl Working {
     fn subject(
         &mut self,
         stream: Option<&StreamKey>,
-        event_id: &str,
-        lane: Option<&str>,
+        about: &About<'_>,
         scope: Option<Scope>,
     ) -> Result<Subject, Problem> {
         let facts = match stream {
@@ -123,12 +124,12 @@ impl Working {
         let entry = |_: &StreamKey, identity: &Identity| Ok(facts.and_then(|facts| facts.original(identity)).cloned());
         let with_id = |_: &StreamKey, id: &str| Ok(facts.map(|facts| facts.originals_with_id(id)).unwrap_or_default());
         let lookup: Result<Result<Subject, Problem>, crate::seam::StoreError> =
-            subject(stream, event_id, lane, scope, entry, with_id);
+            subject(stream, about, scope, entry, with_id);
         match (lookup, stream) {
             (Ok(found), _) => found,
             // Looking at facts that are loaded cannot fail; a store's error would have come with the load.
             (Err(_), Some(stream)) => Err(no_stream(stream)),
-            (Err(_), None) => Err(Problem::new(ProblemCode::EventNotFound, event_id)),
+            (Err(_), None) => Err(Problem::new(ProblemCode::EventNotFound, about.event_id)),
         }
     }
 

@@ -79,13 +79,13 @@ pub(crate) fn put(stream: &StreamKey) -> Request {
 
 pub(crate) fn claim(tenant: &str, event_id: &str) -> Request {
     let (handler, event_id) = (handler(tenant), event_id.to_string());
-    request(Ask::Claim(ClaimAsk { handler, event_id, lane: None, epoch: 0, seq: None, owner: None }))
+    request(Ask::Claim(ClaimAsk { handler, event_id, stream: None, lane: None, epoch: 0, seq: None, owner: None }))
 }
 
 pub(crate) fn done(tenant: &str, event_id: &str, fence: u64) -> Request {
     let (handler, event_id) = (handler(tenant), event_id.to_string());
     let call = Call::Done { fence, result: Some("{\"ok\":true}".to_string()) };
-    request(Ask::Call(CallAsk { handler, event_id, lane: None, call }))
+    request(Ask::Call(CallAsk { handler, event_id, stream: None, lane: None, call }))
 }
 
 pub(crate) fn take<S: Store>(store: &mut S, mut requests: Vec<Request>) -> Vec<Answer> {

@@ -172,10 +172,16 @@ impl Hall {
         let (lane, seq) = place(event);
         let lane = self.bare.then(|| lane.to_string());
         let ask = match call {
-            Some(call) => Ask::Call(CallAsk { handler, event_id, lane, call }),
-            None => {
-                Ask::Claim(ClaimAsk { handler, event_id, lane, epoch: 0, seq: self.bare.then_some(seq), owner: None })
-            }
+            Some(call) => Ask::Call(CallAsk { handler, event_id, stream: None, lane, call }),
+            None => Ask::Claim(ClaimAsk {
+                handler,
+                event_id,
+                stream: None,
+                lane,
+                epoch: 0,
+                seq: self.bare.then_some(seq),
+                owner: None,
+            }),
         };
         Some(Asked { now_ns: self.now_ns, event, fence, request: self.stage.plain(self.now_ns, ask) })
     }

@@ -197,10 +197,10 @@ impl<S: Store> Stage<S> {
                 Ask::PutHandler { key: handler(&declaration.name), handler: Box::new(declaration) }
             }
             Action::Claim { handler: name, event_id, lane, epoch, seq, owner } => {
-                Ask::Claim(ClaimAsk { handler: handler(&name), event_id, lane, epoch, seq, owner })
+                Ask::Claim(ClaimAsk { handler: handler(&name), event_id, stream: None, lane, epoch, seq, owner })
             }
             Action::Call { handler: name, event_id, lane, call } => {
-                Ask::Call(CallAsk { handler: handler(&name), event_id, lane, call })
+                Ask::Call(CallAsk { handler: handler(&name), event_id, stream: None, lane, call })
             }
             Action::Contract(node) => {
                 let read = Contract::from_node(node).map(Box::new);

@@ -178,6 +178,7 @@ pub(super) fn named(name: &str) -> Work {
     let (lane, rest) = place.split_at(1);
     let (seq, epoch) = rest.split_once(':').unwrap_or((rest, "0"));
     Work {
+        stream: None,
         event_id: name.to_owned(),
         lane: Some(lane.to_owned()),
         epoch: epoch.parse().expect("an epoch"),

@@ -19,6 +19,7 @@ const EPOCH: u64 = 1 << 1;
 const SEQ: u64 = 1 << 2;
 const LEDGER: u64 = 1 << 3;
 const OWNER: u64 = 1 << 4;
+const STREAM: u64 = 1 << 5;
 
 pub(super) fn write_key<'w>(draft: &mut Draft<'w, '_>, key: &'w HandlerKey) {
     let HandlerKey { tenant, handler } = key;
@@ -131,13 +132,14 @@ fn read_rank(take: &mut Take<'_>) -> Result<Rank, Undecodable> {
 }
 
 pub(super) fn write(out: &mut Vec<u8>, claim: &Claim) {
-    let Claim { work: Work { event_id, lane, epoch, seq, place }, owner, fence, attempt, state } = claim;
+    let Claim { work: Work { event_id, stream, lane, epoch, seq, place }, owner, fence, attempt, state } = claim;
     out.number(bits([
         (lane.is_some(), LANE),
         (*epoch != 0, EPOCH),
         (seq.is_some(), SEQ),
         (*place != Place::Registry, LEDGER),
         (owner.is_some(), OWNER),
+        (stream.is_some(), STREAM),
     ]));
     out.text(event_id);
     lane.iter().for_each(|lane| out.text(lane));
@@ -154,31 +156,29 @@ pub(super) fn write(out: &mut Vec<u8>, claim: &Claim) {
         }
     }
     owner.iter().for_each(|owner| out.text(owner));
+    stream.iter().for_each(|stream| out.text(stream));
     out.number(fence.0);
     out.number(u64::from(*attempt));
     write_outcome(out, state);
 }
 
 pub(super) fn read(take: &mut Take<'_>) -> Result<Claim, Undecodable> {
-    let flags = take.bits("claim", LANE | EPOCH | SEQ | LEDGER | OWNER)?;
+    let flags = take.bits("claim", LANE | EPOCH | SEQ | LEDGER | OWNER | STREAM)?;
     let ledger = |take: &mut Take<'_>| {
         let offset = take.number()?;
         Ok(Place::Ledger { ordinal: take.apart(offset)?, offset, previous_in_lane: take.apart(offset)? })
     };
-    let work = Work {
+    let mut work = Work {
         event_id: take.string()?,
+        stream: None,
         lane: take.when(flags & LANE != 0, Take::string)?,
         epoch: take.when(flags & EPOCH != 0, Take::number)?.unwrap_or_default(),
         seq: take.when(flags & SEQ != 0, Take::number)?,
         place: take.when(flags & LEDGER != 0, ledger)?.unwrap_or(Place::Registry),
     };
-    Ok(Claim {
-        work,
-        owner: take.when(flags & OWNER != 0, Take::string)?,
-        fence: Fence(take.number()?),
-        attempt: take.short()?,
-        state: read_outcome(take)?,
-    })
+    let owner = take.when(flags & OWNER != 0, Take::string)?;
+    work.stream = take.when(flags & STREAM != 0, Take::string)?;
+    Ok(Claim { work, owner, fence: Fence(take.number()?), attempt: take.short()?, state: read_outcome(take)? })
 }
 
 fn write_outcome(out: &mut Vec<u8>, state: &ClaimState) {

@@ -63,7 +63,9 @@ fn work() -> impl Strategy<Value = Work> {
         previous_in_lane,
     });
     let place = prop_oneof![Just(Place::Registry), ledger];
-    (text(), of(text()), number(), of(number()), place).prop_map(|(event_id, lane, epoch, seq, place)| Work {
+    let names = (text(), of(text()), of(text()));
+    (names, number(), of(number()), place).prop_map(|((event_id, stream, lane), epoch, seq, place)| Work {
+        stream,
         event_id,
         lane,
         epoch,

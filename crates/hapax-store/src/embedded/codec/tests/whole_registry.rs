@@ -25,6 +25,7 @@ fn claims() -> Vec<((HandlerKey, Identity), Claim)> {
     ];
     let claim = |(number, state)| Claim {
         work: Work {
+            stream: None,
             event_id: format!("e-{number}"),
             lane: (number != 1).then(|| "component-1".to_owned()),
             epoch: number,

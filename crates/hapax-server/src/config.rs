@@ -1,0 +1,63 @@
+//! What an operator may set. Every limit is here, with its reason.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How a server behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Listen beyond loopback although nobody needs a key.
+    pub insecure: bool,
+    /// What is taken at most.
+    pub limits: Limits,
+}
+
+/// What is taken at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A request's body after unpacking.
+    pub body_bytes_max: usize,
+    /// Events of one request.
+    pub batch_events_max: usize,
+    /// One event.
+    pub event_bytes_max: usize,
+    /// A request's line and headers.
+    pub header_bytes_max: usize,
+    /// Bodies of all requests that are being read or wait. Beyond it a request is answered `BUSY`.
+    pub waiting_bytes_max: usize,
+    /// Requests that wait for the writer.
+    pub waiting_requests_max: usize,
+    /// Events of one turn: enough to pay for a sync, few enough to answer soon.
+    pub turn_events_max: usize,
+    /// Connections.
+    pub connections_max: usize,
+    /// Connections that follow a stream.
+    pub followers_max: usize,
+    /// For a request's line and headers.
+    pub header_timeout: Duration,
+    /// For a request's body.
+    pub body_timeout: Duration,
+    /// For running requests, when the server stops.
+    pub stop_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 16 << 20,
+            batch_events_max: 10_000,
+            event_bytes_max: 1 << 20,
+            header_bytes_max: 16 << 10,
+            waiting_bytes_max: 256 << 20,
+            waiting_requests_max: 4096,
+            turn_events_max: 20_000,
+            connections_max: 1024,
+            followers_max: 256,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            stop_timeout: Duration::from_secs(30),
+        }
+    }
+}

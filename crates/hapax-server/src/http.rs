@@ -1,0 +1,146 @@
+//! HTTP: the table of routes, and the one way that every request goes.
+//!
+//! ```text
+//! route ▶ who (key) ▶ may they ▶ parameters ▶ body (size, coding, size) ▶ action ▶ answer
+//! ```
+//!
+//! What holds: a route cannot be added without its right, its parameters and its sentence, because they are one row, and
+//! the row is what the router, the door and `/openapi.json` are made of. Every answer that is not about an event is a
+//! problem with a code. Not here: rules, bytes on disk.
+
+mod call;
+mod reply;
+mod route;
+
+mod body;
+mod cloudevents;
+mod documents;
+mod request_key;
+pub mod running;
+
+mod attempts;
+mod counters;
+mod events;
+mod explain;
+mod follow;
+mod handlers;
+mod keys;
+mod lanes;
+mod ledger;
+mod probes;
+mod streams;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hapax_core::problem::{Problem, ProblemCode};
+use hapax_store::seam::Read;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tokio::sync::Semaphore;
+
+use crate::clock::{Clock, Stopwatch};
+use crate::config::Limits;
+use crate::metrics::Metrics;
+use crate::writer::Inbox;
+pub use call::Call;
+pub use reply::{Body, Reply};
+pub use route::{Route, Router, routes};
+
+/// What every request can use.
+pub struct App {
+    /// What was committed.
+    pub reader: Arc<dyn Read + Send + Sync>,
+    /// The way to the writer.
+    pub inbox: Inbox,
+    /// The time.
+    pub clock: Arc<Clock>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// What is taken at most.
+    pub limits: Limits,
+    /// Requests with a key of their own that are not answered yet.
+    pub running: running::Running,
+    /// KiB for bodies that are being read or wait.
+    pub memory: Arc<Semaphore>,
+    /// Places for followers.
+    pub followers: Arc<Semaphore>,
+    stopping: AtomicBool,
+    router: Router,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// Puts a server together around its store.
+    pub fn new(
+        reader: Arc<dyn Read + Send + Sync>,
+        inbox: Inbox,
+        clock: Arc<Clock>,
+        metrics: Arc<Metrics>,
+        limits: Limits,
+    ) -> Self {
+        let memory = Arc::new(Semaphore::new(limits.waiting_bytes_max.div_ceil(1024)));
+        let followers = Arc::new(Semaphore::new(limits.followers_max));
+        let (running, stopping) = (running::Running::default(), AtomicBool::new(false));
+        Self { reader, inbox, clock, metrics, limits, running, memory, followers, stopping, router: Router::new() }
+    }
+
+    /// From now on the server is not ready, and followers end.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Is the server about to stop?
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Answers a request. Whatever goes wrong is an answer too.
+    pub async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let watch = Stopwatch::start();
+        let (parts, body) = request.into_parts();
+        let is_head = parts.method == hyper::Method::HEAD;
+        let (route, outcome) = self.route(parts, body).await;
+        let reply = outcome.unwrap_or_else(|problem| Reply::problem(&problem));
+        self.metrics.request(route, reply.status(), watch.seconds());
+        reply.into_response(is_head)
+    }
+
+    async fn route(
+        self: &Arc<Self>,
+        parts: hyper::http::request::Parts,
+        body: Incoming,
+    ) -> (&'static str, Result<Reply, Problem>) {
+        let found = match self.router.find(&parts.method, parts.uri.path()) {
+            Ok(found) => found,
+            Err(reply) => return ("none", Ok(reply)),
+        };
+        let route = found.route;
+        let outcome = match Call::open(self, route, found.params, parts, body) {
+            Ok(call) => (route.action)(Arc::clone(self), call).await,
+            Err(problem) => Err(problem),
+        };
+        (route.path, outcome)
+    }
+}
+
+/// A request that cannot be read.
+pub(crate) fn malformed(detail: impl Into<String>) -> Problem {
+    Problem::new(ProblemCode::Malformed, detail)
+}
+
+/// A request that can be read, and says something that cannot be.
+pub(crate) fn invalid(detail: impl Into<String>) -> Problem {
+    Problem::new(ProblemCode::RequestInvalid, detail)
+}
+
+/// What a store could not do, in the words of the wire.
+pub(crate) fn unread(error: hapax_store::seam::StoreError) -> Problem {
+    tracing::error!(%error, "the store could not be read");
+    crate::writer::problem_of(&error)
+}

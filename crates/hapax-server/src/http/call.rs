@@ -1,0 +1,239 @@
+//! One request on its way: who asks, for what, with which parameters.
+
+use std::sync::Arc;
+
+use hapax_core::access::{Access, Deed};
+use hapax_core::contract::{Version, is_name};
+use hapax_core::entry::Caller;
+use hapax_core::problem::{Problem, ProblemCode};
+use hapax_core::time::Time;
+use hapax_store::seam::{HandlerKey, StreamKey};
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
+
+use super::{App, Route, invalid, malformed, unread};
+use crate::keys;
+use crate::writer::DEFAULT_TENANT;
+
+/// One request on its way.
+pub struct Call {
+    /// Its row.
+    pub route: &'static Route,
+    /// Line and headers.
+    pub parts: Parts,
+    /// The body, not yet read.
+    pub body: Incoming,
+    /// When it came. Read once.
+    pub now: Time,
+    /// Whose things it sees.
+    pub tenant: Arc<str>,
+    /// What it may do, and where.
+    pub access: Access,
+    /// The id of its key; none where no keys are needed.
+    pub key: Option<Arc<str>>,
+    params: Vec<(&'static str, String)>,
+    query: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Call {
+    /// Headers hold keys, so they stay out of every log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("route", &self.route).finish_non_exhaustive()
+    }
+}
+
+impl Call {
+    /// Lets a request in: who, may they, and are its parameters known?
+    pub fn open(
+        app: &App,
+        route: &'static Route,
+        params: Vec<(&'static str, String)>,
+        parts: Parts,
+        body: Incoming,
+    ) -> Result<Self, Problem> {
+        let now = app.clock.now();
+        let who = match route.deed {
+            None => Who { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None },
+            Some(deed) => Who::of(app, &parts, deed)?,
+        };
+        let decode = |(name, value): (&'static str, String)| decoded(&value).map(|value| (name, value));
+        let params = params.into_iter().map(decode).collect::<Result<_, _>>()?;
+        let query = parse_query(parts.uri.query().unwrap_or_default(), route)?;
+        let Who { tenant, access, key } = who;
+        let call = Self { route, parts, body, now, tenant, access, key, params, query };
+        if let Some(stream) = call.params.iter().find(|(name, _)| *name == "stream")
+            && !call.access.streams.cover(&stream.1)
+        {
+            return Err(forbidden("the key does not cover this stream"));
+        }
+        Ok(call)
+    }
+
+    /// What stands in a variable place of the path.
+    pub fn param(&self, name: &str) -> &str {
+        self.params.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    /// A parameter of the query.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter that is `true` or `false`.
+    pub fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.query(name) {
+            None | Some("false") => Ok(false),
+            Some("true" | "") => Ok(true),
+            Some(other) => Err(malformed(format!("{name} is true or false, not {other:?}"))),
+        }
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, name: &str) -> Result<Option<u64>, Problem> {
+        let parse = |text: &str| text.parse().map_err(|_| malformed(format!("{name} is a number, not {text:?}")));
+        self.query(name).map(parse).transpose()
+    }
+
+    /// A parameter that is an instant.
+    pub fn time(&self, name: &str) -> Result<Option<Time>, Problem> {
+        let parse = |text: &str| {
+            hapax_core::time::parse(text, false)
+                .map_err(|fault| malformed(format!("{name} is an RFC 3339 time, not {text:?}: {}", fault.why())))
+        };
+        self.query(name).map(parse).transpose()
+    }
+
+    /// How long a list is asked for: 100 unless said otherwise, at most 1 000.
+    pub fn limit(&self) -> Result<usize, Problem> {
+        match self.number("limit")? {
+            None => Ok(100),
+            Some(limit @ 1..=1_000) => Ok(limit as usize),
+            Some(other) => Err(malformed(format!("limit is a number from 1 to 1000, not {other}"))),
+        }
+    }
+
+    /// The stream in the path.
+    pub fn stream(&self) -> StreamKey {
+        StreamKey { tenant: Arc::clone(&self.tenant), stream: Arc::from(self.param("stream")) }
+    }
+
+    /// The stream in the path, and every version of its contract, oldest first.
+    pub fn versions(&self, app: &App) -> Result<(StreamKey, Vec<Version>), Problem> {
+        let stream = self.stream();
+        let versions = app.reader.versions(&stream).map_err(unread)?;
+        if versions.is_empty() { Err(no_stream(&stream.stream)) } else { Ok((stream, versions)) }
+    }
+
+    /// The stream in the path, and the contract in force.
+    pub fn version(&self, app: &App) -> Result<(StreamKey, Version), Problem> {
+        let (stream, mut versions) = self.versions(app)?;
+        versions.pop().map(|version| (stream, version)).ok_or_else(|| no_stream(self.param("stream")))
+    }
+
+    /// The handler in the path.
+    pub fn handler(&self) -> HandlerKey {
+        HandlerKey { tenant: Arc::clone(&self.tenant), handler: Arc::from(self.param("handler")) }
+    }
+
+    /// May the caller know of this lane?
+    pub fn covers_lane(&self, lane: &str) -> bool {
+        self.access.lanes.cover(lane)
+    }
+
+    /// Refuses what is not told apart by lanes to a caller that is confined to some.
+    pub fn all_lanes(&self) -> Result<(), Problem> {
+        if self.access.lanes.is_all() { Ok(()) } else { Err(forbidden("the key is confined to some lanes")) }
+    }
+
+    /// Who asks, as the audit remembers it.
+    pub fn caller(&self) -> Caller {
+        let request = self.header("x-request-id").filter(|id| id.len() <= 128).map(Arc::from);
+        Caller { key: self.key.clone(), request, forced: false }
+    }
+
+    /// A header that is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.parts.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// What the caller would rather read.
+    pub fn accepts(&self, kind: &str) -> bool {
+        self.header("accept").is_some_and(|accept| accept.split(',').any(|it| it.trim().starts_with(kind)))
+    }
+}
+
+struct Who {
+    tenant: Arc<str>,
+    access: Access,
+    key: Option<Arc<str>>,
+}
+
+impl Who {
+    fn of(app: &App, parts: &Parts, deed: Deed) -> Result<Self, Problem> {
+        let header = parts.headers.get(AUTHORIZATION);
+        if !app.reader.needs_keys().map_err(unread)? {
+            return Ok(Self { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None });
+        }
+        let Some(header) = header else {
+            return Err(Problem::new(ProblemCode::KeyRequired, "send the key as `Authorization: Bearer KEY`"));
+        };
+        let unknown = || Problem::new(ProblemCode::KeyInvalid, "the key is unknown or revoked");
+        let (scheme, secret) = header.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(unknown)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Problem::new(ProblemCode::KeyRequired, "send the key as `Authorization: Bearer KEY`"));
+        }
+        let hash = keys::hash(secret.trim());
+        let key = app.reader.key(&hash).map_err(unread)?.filter(|key| keys::opens(key, &hash)).ok_or_else(unknown)?;
+        if !key.access.role.may(deed) {
+            return Err(forbidden(&format!("a key with the role {} does not allow this", key.access.role)));
+        }
+        Ok(Self { tenant: key.tenant, access: key.access, key: Some(key.id) })
+    }
+}
+
+/// A key that does not reach so far.
+pub(super) fn forbidden(detail: &str) -> Problem {
+    Problem::new(ProblemCode::Forbidden, detail)
+}
+
+/// A stream that is not there, or not the caller's: nobody can tell which.
+pub(super) fn no_stream(name: &str) -> Problem {
+    let detail = if is_name(name) {
+        format!("there is no stream {name}; PUT a contract to /v1/streams/{name} to make it")
+    } else {
+        "there is no such stream".to_owned()
+    };
+    Problem::new(ProblemCode::StreamNotFound, detail)
+}
+
+/// A name that something is made with.
+pub(super) fn checked_name<'n>(name: &'n str, of: &str) -> Result<&'n str, Problem> {
+    let rule = "1 to 128 letters, digits, `.`, `_` or `-`, the first a letter or a digit";
+    if is_name(name) { Ok(name) } else { Err(invalid(format!("{name:?} is no name for a {of}: {rule}"))) }
+}
+
+fn decoded(text: &str) -> Result<String, Problem> {
+    let text = percent_decode_str(text).decode_utf8().map_err(|_| malformed("the address is not UTF-8"))?;
+    if text.contains('\0') { Err(malformed("the address contains U+0000")) } else { Ok(text.into_owned()) }
+}
+
+fn parse_query(query: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (decoded(&name.replace('+', " "))?, decoded(&value.replace('+', " "))?);
+        if !route.takes.iter().any(|(known, _)| *known == name) {
+            let known: Vec<_> = route.takes.iter().map(|(name, _)| *name).collect();
+            let known =
+                if known.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", known.join(", ")) };
+            return Err(malformed(format!("there is no parameter {name:?} here; {known}")));
+        }
+        if found.iter().any(|(known, _)| *known == name) {
+            return Err(malformed(format!("the parameter {name:?} is there twice")));
+        }
+        found.push((name, value));
+    }
+    Ok(found)
+}

@@ -1,0 +1,116 @@
+//! A body cut into documents. Each is judged as the bytes that came.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hapax_core::problem::Problem;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::malformed;
+
+/// The documents of a request.
+#[derive(Debug)]
+pub(super) struct Documents {
+    pub(super) list: Vec<Arc<[u8]>>,
+    /// One event is answered with its receipt, several with a batch.
+    pub(super) single: bool,
+}
+
+impl Documents {
+    /// One event.
+    pub(super) fn one(document: impl Into<Arc<[u8]>>) -> Self {
+        Self { list: vec![document.into()], single: true }
+    }
+
+    /// JSON: an object is one event; an array, or an object whose only member is the array `events`, is a batch.
+    pub(super) fn json(body: &[u8]) -> Result<Self, Problem> {
+        let start = body.iter().position(|byte| !byte.is_ascii_whitespace());
+        let list = match start.map(|at| body[at]) {
+            None => return Err(malformed("the body is empty; send an event as a JSON object, or a batch as an array")),
+            Some(b'[') => elements(body)?,
+            Some(b'{') => match serde_json::from_slice::<Top<'_>>(body) {
+                Ok(Top(Some(list))) => elements(list.get().as_bytes())?,
+                Ok(Top(None)) | Err(_) => {
+                    // It may break a rule that only the judge knows; what is no JSON at all is turned away here.
+                    serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
+                    return Ok(Self::one(trimmed(body)));
+                }
+            },
+            Some(_) => {
+                serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
+                return Ok(Self::one(trimmed(body)));
+            }
+        };
+        Ok(Self { list, single: false })
+    }
+
+    /// A batch as an array, and nothing else.
+    pub(super) fn array(body: &[u8]) -> Result<Self, Problem> {
+        Ok(Self { list: elements(body)?, single: false })
+    }
+
+    /// NDJSON: a document a line. A bad line is judged as such; a body without any good one is turned away.
+    pub(super) fn lines(body: &[u8]) -> Result<Self, Problem> {
+        let lines = body.split(|byte| *byte == b'\n').map(trimmed).filter(|line| !line.is_empty());
+        let list: Vec<Arc<[u8]>> = lines.map(Arc::from).collect();
+        if !list.is_empty() && !list.iter().any(|line| serde_json::from_slice::<&RawValue>(line).is_ok()) {
+            return Err(malformed("no line of the body is JSON"));
+        }
+        Ok(Self { list, single: false })
+    }
+}
+
+fn elements(body: &[u8]) -> Result<Vec<Arc<[u8]>>, Problem> {
+    let elements = serde_json::from_slice::<Vec<&RawValue>>(body).map_err(|error| not_json(&error))?;
+    Ok(elements.into_iter().map(|element| Arc::from(element.get().as_bytes())).collect())
+}
+
+fn not_json(error: &serde_json::Error) -> Problem {
+    malformed(format!("the body is not JSON: {error}"))
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.trim_ascii()
+}
+
+/// The array of an object whose only member is `events`.
+struct Top<'b>(Option<&'b RawValue>);
+
+impl<'de> Deserialize<'de> for Top<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Top<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Top<'de>, A::Error> {
+                let mut list = None;
+                let mut members = 0;
+                while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
+                    members += 1;
+                    if members == 1 && name == "events" {
+                        list = Some(map.next_value::<&'de RawValue>()?);
+                    } else {
+                        list = None;
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Top(list.filter(|it| it.get().starts_with('['))))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A member's name, borrowed if it is written without escapes.
+#[derive(serde::Deserialize)]
+struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+use super::*;
+
+fn check(body: &str, expect: &str) {
+    let found = match Documents::json(body.as_bytes()) {
+        Ok(it) => {
+            let list: Vec<_> = it.list.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
+            format!("{} {}", if it.single { "one" } else { "batch" }, list.join("|"))
+        }
+        Err(problem) => problem.code.to_owned(),
+    };
+    assert_eq!(found.trim_end(), expect, "{body}");
+}
+
+#[test]
+fn an_object_is_one_event_and_an_array_is_a_batch() {
+    check(r#"{"a":1}"#, r#"one {"a":1}"#);
+    check(" \n{\"a\":1}\n", r#"one {"a":1}"#);
+    check("[]", "batch");
+    check(r#"[{"a":1}, 2 ,"x"]"#, r#"batch {"a":1}|2|"x""#);
+}
+
+#[test]
+fn an_object_whose_only_member_is_the_array_events_is_a_batch() {
+    check(r#"{"events":[{"a":1}]}"#, r#"batch {"a":1}"#);
+    check(r#"{"\u0065vents":[1]}"#, "batch 1");
+    check(r#"{"events":1}"#, r#"one {"events":1}"#);
+    check(r#"{"events":[1],"more":1}"#, r#"one {"events":[1],"more":1}"#);
+    check(r#"{"more":1,"events":[1]}"#, r#"one {"more":1,"events":[1]}"#);
+    check(r#"{"events":[1],"events":[2]}"#, r#"one {"events":[1],"events":[2]}"#);
+    check("{}", "one {}");
+}
+
+#[test]
+fn what_is_no_json_at_all_is_turned_away() {
+    for body in ["", "  ", "{", "[1", "[1,]", "nope", "{\"a\":1} {\"a\":2}", "\u{feff}{}"] {
+        check(body, "MALFORMED");
+    }
+}
+
+#[test]
+fn what_only_the_judge_refuses_is_let_through() {
+    check("7", "one 7");
+    check(r#"{"a":1,"a":2}"#, r#"one {"a":1,"a":2}"#);
+    let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+    check(&format!(r#"{{"a":{deep}}}"#), &format!(r#"one {{"a":{deep}}}"#));
+}
+
+#[test]
+fn lines_are_documents_and_empty_ones_are_none() {
+    let lines = |text: &str| Documents::lines(text.as_bytes()).map(|it| it.list.len()).map_err(|it| it.code);
+    assert_eq!(lines("{}\r\n\n{}\nnope\n"), Ok(3));
+    assert_eq!(lines(""), Ok(0));
+    assert_eq!(lines("nope"), Err("MALFORMED"));
+}

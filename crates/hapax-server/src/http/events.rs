@@ -1,0 +1,217 @@
+//! `POST /v1/streams/{stream}/events`: events come in, receipts go out.
+
+use std::sync::Arc;
+
+use hapax_core::access::{Deed, Role};
+use hapax_core::batch::Terms;
+use hapax_core::claim::Jitter;
+use hapax_core::entry::Caller;
+use hapax_core::event::{Door, Event, read};
+use hapax_core::problem::{Problem, ProblemCode};
+use hapax_core::receipt::Receipt;
+use hapax_core::words::{LogClass, Verdict};
+use hapax_store::turn::{Answer, Ask, Request, Submission};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use super::call::forbidden;
+use super::documents::Documents;
+use super::request_key::{OVERRIDES, echoed, identify, key_of};
+use super::route::{Route, action};
+use super::{App, Call, Reply, body, cloudevents, unread};
+use crate::clock::random;
+use crate::writer::Held;
+
+pub(super) const ROUTES: &[Route] = &[Route {
+    method: "POST",
+    path: "/v1/streams/{stream}/events",
+    deed: Some(Deed::Send),
+    about: "Submits one event or a batch; every event gets exactly one verdict.",
+    takes: &[
+        ("atomic", "true: every event is accepted or a duplicate, or none is written"),
+        ("dry_run", "true: judge and write nothing"),
+    ],
+    body: Some("an event (application/json), a batch (an array, or application/x-ndjson), or CloudEvents"),
+    answers: "a receipt, or a batch of them",
+    action: action!(post),
+}];
+
+async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    let (stream, version) = call.version(&app)?;
+    let terms = terms(&call)?;
+    let key = key_of(&call)?;
+    let body = body::read(&app, &mut call).await?;
+    let documents = documents(&call, &body.bytes)?;
+    let count = documents.list.len();
+    if count > app.limits.batch_events_max {
+        let detail = format!("a batch has at most {} events, not {count}", app.limits.batch_events_max);
+        return Err(Problem::new(ProblemCode::TooLarge, detail));
+    }
+    let id = key.as_ref().map(|key| identify(&call, key, &body.bytes));
+    let mut held = Held { memory: Some(body.memory), running: None };
+    if let Some(id) = id.as_ref().filter(|_| !terms.dry_run) {
+        held.running = Some(app.running.mark(&id.key)?);
+    }
+    let salt = app.reader.salt(&call.tenant).map_err(unread)?.unwrap_or_default();
+    let spare = u128::from_le_bytes(random());
+    let event_bytes_max = app.limits.event_bytes_max;
+    let read_all = || -> Vec<Event> {
+        let covers = |lane: &str| call.covers_lane(lane);
+        let one = |(index, document): (usize, &Arc<[u8]>)| {
+            let spare = spare.wrapping_add(index as u128);
+            let door = Door { salt: &salt, now: call.now, spare, event_bytes_max, covers: &covers };
+            read(Arc::clone(document), &version, &door)
+        };
+        documents.list.iter().enumerate().map(one).collect()
+    };
+    // Reading a few events is quicker than making room for it.
+    let events = if count > 32 { tokio::task::block_in_place(read_all) } else { read_all() };
+    let (single, dry_run) = (documents.single, terms.dry_run);
+    let caller = terms.caller.clone();
+    let submission = Submission { stream, documents: documents.list, events, terms, single, event_bytes_max };
+    let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
+    let answer = app.inbox.ask(request, held).await?;
+    if !dry_run {
+        app.metrics.receipts(call.param("stream"), &answer.receipts);
+        answer.receipts.iter().for_each(|receipt| log(call.param("stream"), receipt));
+    }
+    if answer.replayed {
+        app.metrics.replayed();
+    }
+    Ok(reply(&answer, single, key.as_deref()))
+}
+
+fn reply(answer: &Answer, single: bool, key: Option<&str>) -> Reply {
+    let mut reply = Reply::answer(answer);
+    reply = match key {
+        Some(key) => reply.with("idempotency-key", echoed(key)),
+        None => reply.with("hapax-warning", "no-idempotency-key".to_owned()),
+    };
+    match duplicate_of(answer).filter(|_| single) {
+        Some(id) => reply.with("hapax-duplicate-of", id.clone()).with("x-duplicate-of", id),
+        None => reply,
+    }
+}
+
+/// What an HTTP header cannot carry as it is.
+const AWKWARD: &AsciiSet = &CONTROLS.add(b'%');
+
+/// The id of the original, if the one event was a duplicate.
+fn duplicate_of(answer: &Answer) -> Option<String> {
+    let id = match answer.receipts.as_slice() {
+        [Receipt::Other { attempt, original, .. }] if attempt.verdict == Verdict::Duplicate => {
+            original.as_ref().map(|original| original.id.to_string())
+        }
+        // A request that was answered before has its body, and that says it.
+        [] if answer.replayed => {
+            let body: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
+            let id = (body["verdict"] == "duplicate").then(|| body["original"]["id"].as_str()).flatten();
+            id.map(str::to_owned)
+        }
+        _ => None,
+    }?;
+    Some(utf8_percent_encode(&id, AWKWARD).to_string())
+}
+
+fn terms(call: &Call) -> Result<Terms, Problem> {
+    let mut forced = false;
+    for name in OVERRIDES {
+        forced |= call.header(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    }
+    if forced && call.access.role != Role::Admin {
+        return Err(Problem::new(ProblemCode::OverrideNotAllowed, "only an admin's key may override"));
+    }
+    let caller = Caller { forced, ..call.caller() };
+    let (atomic, dry_run) = (call.flag("atomic")?, call.flag("dry_run")?);
+    Ok(Terms { atomic, dry_run, caller, lanes: call.access.lanes.clone() })
+}
+
+fn documents(call: &Call, body: &[u8]) -> Result<Documents, Problem> {
+    let kind = call.header("content-type");
+    let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
+    match essence.as_deref() {
+        Some("application/cloudevents-batch+json") => Documents::array(body),
+        Some("application/cloudevents+json") => Documents::json(body).map(|it| Documents { single: true, ..it }),
+        Some(other) if other.starts_with("application/cloudevents") => Err(unsupported(other)),
+        _ if cloudevents::is_binary(&call.parts.headers) => {
+            Ok(Documents::one(cloudevents::structured(&call.parts.headers, kind, body)?))
+        }
+        Some("application/x-ndjson" | "application/jsonl" | "application/ndjson") => Documents::lines(body),
+        Some("application/json") | None => Documents::json(body),
+        Some(other) => Err(unsupported(other)),
+    }
+}
+
+fn unsupported(kind: &str) -> Problem {
+    let form = "application/x-www-form-urlencoded";
+    let hint = if kind == form { " (curl -d says so unless told otherwise)" } else { "" };
+    let detail = format!(
+        "the body is {kind}{hint}; send -H 'Content-Type: application/json', application/x-ndjson or CloudEvents"
+    );
+    Problem::new(ProblemCode::UnsupportedMediaType, detail)
+}
+
+/// One line per event, as loud as its verdict. Never a document.
+fn log(stream: &str, receipt: &Receipt) {
+    match receipt {
+        Receipt::Accepted(entry) if entry.states.iter().all(|state| state.class() == LogClass::Info) => {
+            tracing::info!(target: "hapax::accepted", stream, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, "accepted");
+        }
+        Receipt::Accepted(entry) => {
+            let states: Vec<_> = entry.states.iter().map(|state| state.name()).collect();
+            let states = states.join(" ");
+            tracing::warn!(target: "hapax::verdict", stream, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, states, "accepted");
+        }
+        Receipt::Other { attempt, .. } => {
+            let (id, lane) = (attempt.id.as_deref().unwrap_or_default(), attempt.lane.as_deref().unwrap_or_default());
+            let (verdict, code, number) = (attempt.verdict.name(), attempt.code.name(), attempt.number);
+            match attempt.class() {
+                LogClass::Error => {
+                    tracing::error!(target: "hapax::verdict", stream, id, lane, code, attempt = number, "{verdict}")
+                }
+                LogClass::Warn => {
+                    tracing::warn!(target: "hapax::verdict", stream, id, lane, code, attempt = number, "{verdict}")
+                }
+                LogClass::Info => {
+                    tracing::info!(target: "hapax::verdict", stream, id, lane, code, attempt = number, "{verdict}")
+                }
+            }
+        }
+    }
+}
+
+/// A request of anything but events, handed to the writer.
+pub(super) async fn ask(
+    app: &App,
+    call: &Call,
+    body: Option<body::Unpacked>,
+    key: Option<String>,
+    ask: Ask,
+) -> Result<Answer, Problem> {
+    let bytes = body.as_ref().map(|body| body.bytes.clone()).unwrap_or_default();
+    let id = key.as_ref().map(|key| identify(call, key, &bytes));
+    let running = id.as_ref().map(|id| app.running.mark(&id.key)).transpose()?;
+    let held = Held { memory: body.map(|body| body.memory), running };
+    let [low, high] = random();
+    let jitter = Jitter::thousandths(u16::from_le_bytes([low, high]) % 101);
+    let spare = u128::from_le_bytes(random());
+    let request = Request { now: call.now, spare, jitter, caller: call.caller(), id, ask };
+    let answer = app.inbox.ask(request, held).await?;
+    if answer.replayed {
+        app.metrics.replayed();
+    }
+    Ok(answer)
+}
+
+/// The answer to such a request.
+pub(super) fn answered(answer: &Answer, key: Option<&str>) -> Reply {
+    let reply = Reply::answer(answer);
+    match key {
+        Some(key) => reply.with("idempotency-key", echoed(key)),
+        None => reply,
+    }
+}
+
+/// A lane that the caller's key does not cover.
+pub(super) fn lane_forbidden() -> Problem {
+    forbidden("the key does not cover this lane")
+}

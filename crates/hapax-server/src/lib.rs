@@ -1,0 +1,22 @@
+//! The process around the ledger: one writer, many requests, keys, metrics.
+//!
+//! ```text
+//! socket ▶ http (who, how large, what) ▶ inbox ▶ writer: a turn ▶ answers
+//! ```
+//!
+//! What is *not* here: rules (they are in `hapax-core`), bytes on disk (they are in `hapax-store`), commands. Time and
+//! randomness enter through [`clock`] and are data from then on.
+//!
+//! Read in this order: [`config`], [`writer`] (everything that waits is one turn), [`http`] (the table of routes),
+//! [`server`] (sockets, start and stop).
+
+pub mod clock;
+pub mod config;
+
+pub mod keys;
+pub mod writer;
+
+pub mod http;
+pub mod metrics;
+
+pub mod server;

@@ -1,0 +1,238 @@
+//! What is counted. A name, its help and its labels stand together; `docs/operating.md` has a row for each.
+//!
+//! Ids, lanes and keys are never labels: their number has no bound.
+
+use std::sync::atomic::AtomicU64;
+
+use hapax_core::receipt::Receipt;
+use hapax_core::words::{Mark, Verdict};
+use hapax_store::seam::{Figures, Read};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+/// Everything that is counted while the server runs.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    events: Family<VerdictLabels, Counter>,
+    marks: Family<MarkLabels, Counter>,
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Histogram,
+    replayed: Counter,
+    commit_seconds: Histogram,
+    turn_events: Histogram,
+    lateness_seconds: Histogram,
+    claims: Family<DecisionLabels, Counter>,
+    steps_back: Counter,
+    /// Requests that wait for the writer.
+    pub waiting: Gauge,
+    /// Connections that follow a stream.
+    pub followers: Gauge,
+    gaps_open: Family<StreamLabels, Gauge>,
+    lanes: Family<StreamLabels, Gauge>,
+    offset: Family<StreamLabels, Gauge<u64, AtomicU64>>,
+    lag: Family<HandlerLabels, Gauge>,
+    dead: Family<HandlerLabels, Gauge>,
+    leases: Family<HandlerLabels, Gauge>,
+    attempts: Gauge,
+    log_bytes: Gauge<u64, AtomicU64>,
+    index_bytes: Gauge<u64, AtomicU64>,
+    free_bytes: Gauge<u64, AtomicU64>,
+    resident_bytes: Gauge<u64, AtomicU64>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct VerdictLabels {
+    stream: String,
+    verdict: &'static str,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct MarkLabels {
+    stream: String,
+    mark: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct DecisionLabels {
+    decision: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StreamLabels {
+    tenant: String,
+    stream: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct HandlerLabels {
+    tenant: String,
+    handler: String,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let seconds = || Histogram::new(exponential_buckets(0.000_1, 2.0, 18));
+        let mut metrics = Self {
+            registry: Registry::with_prefix("hapax"),
+            events: Family::default(),
+            marks: Family::default(),
+            requests: Family::default(),
+            request_seconds: seconds(),
+            replayed: Counter::default(),
+            commit_seconds: seconds(),
+            turn_events: Histogram::new(exponential_buckets(1.0, 4.0, 9)),
+            lateness_seconds: Histogram::new([0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86_400.0, 604_800.0]),
+            claims: Family::default(),
+            steps_back: Counter::default(),
+            waiting: Gauge::default(),
+            followers: Gauge::default(),
+            gaps_open: Family::default(),
+            lanes: Family::default(),
+            offset: Family::default(),
+            lag: Family::default(),
+            dead: Family::default(),
+            leases: Family::default(),
+            attempts: Gauge::default(),
+            log_bytes: Gauge::default(),
+            index_bytes: Gauge::default(),
+            free_bytes: Gauge::default(),
+            resident_bytes: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register("events", "Events by verdict and code", self.events.clone());
+        registry.register("marks", "Marks on accepted events", self.marks.clone());
+        registry.register("requests", "Requests by route and status", self.requests.clone());
+        registry.register("request_seconds", "From a request's headers to its answer", self.request_seconds.clone());
+        registry.register("replayed_requests", "Requests answered from their record", self.replayed.clone());
+        registry.register("commit_seconds", "A turn from load to sync", self.commit_seconds.clone());
+        registry.register("turn_events", "Events of one turn", self.turn_events.clone());
+        registry.register(
+            "lateness_seconds",
+            "ingested_at - observed_at of accepted events",
+            self.lateness_seconds.clone(),
+        );
+        registry.register("claims", "Claims by decision", self.claims.clone());
+        registry.register("clock_stepped_back", "Steps back of the wall clock", self.steps_back.clone());
+        registry.register("inbox_requests", "Requests that wait for the writer", self.waiting.clone());
+        registry.register("followers", "Connections that follow a stream", self.followers.clone());
+        registry.register("gaps_open", "Open gaps of all lanes", self.gaps_open.clone());
+        registry.register("lanes", "Lanes", self.lanes.clone());
+        registry.register("ledger_offset", "Where the ledger ends", self.offset.clone());
+        registry.register("handler_lag", "Events that a handler has still to do", self.lag.clone());
+        registry.register("dead_letters", "Claims that were given up", self.dead.clone());
+        registry.register("leases_held", "Claims that somebody holds", self.leases.clone());
+        registry.register("audit_attempts", "Attempts on record that were not accepted", self.attempts.clone());
+        registry.register("log_bytes", "Size of the log", self.log_bytes.clone());
+        registry.register("index_bytes", "Size of the index", self.index_bytes.clone());
+        registry.register("disk_free_bytes", "Free space for the store", self.free_bytes.clone());
+        registry.register("resident_bytes", "Memory of the process", self.resident_bytes.clone());
+    }
+
+    /// A turn was taken.
+    pub fn turn(&self, events: usize, seconds: f64) {
+        self.commit_seconds.observe(seconds);
+        self.turn_events.observe(events as f64);
+    }
+
+    /// A request was answered.
+    pub fn request(&self, route: &'static str, status: u16, seconds: f64) {
+        self.requests.get_or_create(&RequestLabels { route, status }).inc();
+        self.request_seconds.observe(seconds);
+    }
+
+    /// A request was answered from its record.
+    pub fn replayed(&self) {
+        self.replayed.inc();
+    }
+
+    /// A claim was decided.
+    pub fn claim(&self, decision: &str) {
+        self.claims.get_or_create(&DecisionLabels { decision: decision.to_owned() }).inc();
+    }
+
+    /// Events were judged. Counted up per request, because a label costs more than an event.
+    pub fn receipts(&self, stream: &str, receipts: &[Receipt]) {
+        let mut tally: Vec<((Verdict, &'static str), u64)> = Vec::new();
+        let mut marks = vec![0_u64; Mark::ALL.len()];
+        for receipt in receipts {
+            let key = (receipt.verdict(), receipt.code().map_or("", |code| code.name()));
+            match tally.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, count)) => *count += 1,
+                None => tally.push((key, 1)),
+            }
+            if let Receipt::Accepted(entry) = receipt {
+                Mark::ALL.iter().zip(&mut marks).for_each(|(mark, count)| *count += u64::from(entry.marks.has(*mark)));
+                if let Some(observed) = entry.observed_at {
+                    self.lateness_seconds.observe((entry.at.since(observed).max(0) / 1_000_000) as f64 / 1_000.0);
+                }
+            }
+        }
+        for ((verdict, code), count) in tally {
+            let labels = VerdictLabels { stream: stream.to_owned(), verdict: verdict.name(), code };
+            self.events.get_or_create(&labels).inc_by(count);
+        }
+        for (mark, count) in Mark::ALL.iter().zip(marks).filter(|(_, count)| *count > 0) {
+            self.marks.get_or_create(&MarkLabels { stream: stream.to_owned(), mark: mark.name() }).inc_by(count);
+        }
+    }
+
+    /// Everything as Prometheus reads it. What is kept in the store is asked for now.
+    pub fn text(&self, reader: &dyn Read, steps_back: u64) -> String {
+        if let Ok(figures) = reader.figures() {
+            self.gauge(&figures);
+        }
+        self.steps_back.inc_by(steps_back.saturating_sub(self.steps_back.get()));
+        self.resident_bytes.set(resident_bytes());
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    fn gauge(&self, figures: &Figures) {
+        let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        for stream in &figures.streams {
+            let labels = StreamLabels { tenant: stream.key.tenant.to_string(), stream: stream.key.stream.to_string() };
+            self.gaps_open.get_or_create(&labels).set(whole(stream.gaps_open));
+            self.lanes.get_or_create(&labels).set(whole(stream.lanes));
+            self.offset.get_or_create(&labels).set(stream.head.offset);
+        }
+        for (key, handler) in &figures.handlers {
+            let labels = HandlerLabels { tenant: key.tenant.to_string(), handler: key.handler.to_string() };
+            self.lag.get_or_create(&labels).set(whole(handler.lag));
+            self.dead.get_or_create(&labels).set(whole(handler.dead));
+            self.leases.get_or_create(&labels).set(whole(handler.held));
+        }
+        self.attempts.set(whole(figures.attempts));
+        self.log_bytes.set(figures.log_bytes);
+        self.index_bytes.set(figures.index_bytes);
+        self.free_bytes.set(figures.free_bytes.unwrap_or(0));
+    }
+}
+
+/// From `/proc`; 0 where there is none.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+}

@@ -1,0 +1,128 @@
+//! Sockets: listening, timeouts, and stopping in good order.
+//!
+//! ```text
+//! stop: not ready ▶ no new connections ▶ running requests are answered ▶ the writer ends ▶ the store is closed
+//! ```
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hapax_store::seam::{Read, Store, StoreError};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::http::App;
+use crate::metrics::Metrics;
+use crate::writer;
+
+/// Why a server did not start, or ended other than it was asked to.
+#[derive(Debug)]
+pub enum ServerError {
+    /// Nobody needs a key, and others than this machine could ask.
+    Exposed(SocketAddr),
+    /// The address cannot be listened at.
+    Listen(SocketAddr, std::io::Error),
+    /// The store gave up.
+    Store(StoreError),
+}
+
+impl std::fmt::Display for ServerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exposed(address) => write!(
+                f,
+                "{address} can be reached from other machines, and no keys are needed here. Make one first (hapax keys \
+                 create --role admin --store DIR), listen at 127.0.0.1, or say --insecure"
+            ),
+            Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
+            Self::Store(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// Serves until `stop`, then stops in good order. Answers with the store, for its owner to close. `listening` is told
+/// where.
+pub async fn serve<S: Store + Send + 'static>(
+    store: S,
+    config: &Config,
+    listening: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> Result<S, ServerError> {
+    let reader = store.reader().clone();
+    let needs_keys = reader.needs_keys().map_err(ServerError::Store)?;
+    if !config.listen.ip().is_loopback() && !needs_keys && !config.insecure {
+        return Err(ServerError::Exposed(config.listen));
+    }
+    let cannot = |error| ServerError::Listen(config.listen, error);
+    let listener = TcpListener::bind(config.listen).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+
+    let metrics = Arc::new(Metrics::default());
+    let (inbox, writer) = writer::start(store, &config.limits, Arc::clone(&metrics)).map_err(ServerError::Store)?;
+    let mut ended = writer.ended();
+    let clock = Arc::new(Clock::default());
+    let app = Arc::new(App::new(Arc::new(reader), inbox, clock, metrics, config.limits.clone()));
+    listening(address);
+    let connections = GracefulShutdown::new();
+    tokio::select! {
+        () = accept(&listener, &app, &connections) => {}
+        () = stop => {}
+        _ = ended.changed() => {}
+    }
+    drop(listener);
+    app.stop();
+    // Those who take longer lose their answers, not their events: what was decided stands.
+    let late = tokio::time::timeout(config.limits.stop_timeout, connections.shutdown()).await.is_err();
+    if late {
+        tracing::warn!("some requests did not end in time");
+    }
+    drop(app);
+    let (store, error) = tokio::task::block_in_place(|| writer.join());
+    match error {
+        Some(error) => Err(ServerError::Store(error)),
+        None => Ok(store),
+    }
+}
+
+async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulShutdown) {
+    let places = Arc::new(Semaphore::new(app.limits.connections_max));
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(app.limits.header_timeout)
+        .max_buf_size(app.limits.header_bytes_max.max(8192))
+        .keep_alive(true);
+    loop {
+        // A connection too many waits in the system's queue.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let socket = match listener.accept().await {
+            Ok((socket, _)) => socket,
+            Err(error) => {
+                // Out of descriptors, or a connection that is gone already: neither ends the server.
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::task::yield_now().await;
+                continue;
+            }
+        };
+        _ = socket.set_nodelay(true);
+        let app = Arc::clone(app);
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let app = Arc::clone(&app);
+            async move { Ok::<_, std::convert::Infallible>(app.answer(request).await) }
+        });
+        let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
+        tokio::spawn(async move {
+            // A connection that breaks off is the client's affair.
+            _ = connection.await;
+            drop(place);
+        });
+    }
+}

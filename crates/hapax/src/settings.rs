@@ -1,0 +1,200 @@
+//! The server's settings: flags, then `HAPAX_*`, then a TOML file, then the defaults. One row per setting.
+//!
+//! `hapax config` prints them all, each with where its value comes from; the output is itself such a file.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
+use hapax_core::source::{Node, Value};
+use hapax_server::config::{Config, Limits};
+
+use crate::outcome::Outcome;
+use crate::say;
+
+/// Settings as they may be given; each may also stand in the environment or in the file.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// A TOML file with settings, named as the flags are, with `_` for `-`.
+    #[arg(long, value_name = "FILE", env = "HAPAX_CONFIG")]
+    config: Option<PathBuf>,
+    /// Where to listen.
+    #[arg(long, value_name = "ADDR:PORT", env = "HAPAX_LISTEN")]
+    listen: Option<String>,
+    /// Where the ledger is kept: a directory, or `memory:` to lose all with the process.
+    #[arg(long, value_name = "DIR", env = "HAPAX_STORE")]
+    store: Option<String>,
+    /// Listen beyond this machine although no keys are needed.
+    #[arg(long, env = "HAPAX_INSECURE")]
+    insecure: bool,
+    /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,hapax::accepted=info`.
+    #[arg(long, value_name = "FILTER", env = "HAPAX_LOG")]
+    log: Option<String>,
+    /// How it is logged: `text` or `json`.
+    #[arg(long, value_name = "FORMAT", env = "HAPAX_LOG_FORMAT")]
+    log_format: Option<String>,
+    /// The largest body after unpacking, in bytes.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_BODY_BYTES_MAX")]
+    body_bytes_max: Option<String>,
+    /// The most events of one request.
+    #[arg(long, value_name = "EVENTS", env = "HAPAX_BATCH_EVENTS_MAX")]
+    batch_events_max: Option<String>,
+    /// The largest event, in bytes.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_EVENT_BYTES_MAX")]
+    event_bytes_max: Option<String>,
+    /// The longest request line and headers, in bytes.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_HEADER_BYTES_MAX")]
+    header_bytes_max: Option<String>,
+    /// Memory for bodies that are being read or wait, in bytes; beyond it requests are answered BUSY.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_WAITING_BYTES_MAX")]
+    waiting_bytes_max: Option<String>,
+    /// The most requests that wait for the writer.
+    #[arg(long, value_name = "REQUESTS", env = "HAPAX_WAITING_REQUESTS_MAX")]
+    waiting_requests_max: Option<String>,
+    /// The most events that are committed together.
+    #[arg(long, value_name = "EVENTS", env = "HAPAX_TURN_EVENTS_MAX")]
+    turn_events_max: Option<String>,
+    /// The most connections.
+    #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_CONNECTIONS_MAX")]
+    connections_max: Option<String>,
+    /// The most connections that follow a stream.
+    #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_FOLLOWERS_MAX")]
+    followers_max: Option<String>,
+    /// Seconds for a request's line and headers.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_HEADER_TIMEOUT")]
+    header_timeout: Option<String>,
+    /// Seconds for a request's body.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_BODY_TIMEOUT")]
+    body_timeout: Option<String>,
+    /// Seconds that running requests are given when the server stops.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_STOP_TIMEOUT")]
+    stop_timeout: Option<String>,
+}
+
+/// Settings with nothing left open.
+pub(crate) struct Resolved {
+    pub(crate) server: Config,
+    pub(crate) store: String,
+    pub(crate) log: String,
+    pub(crate) json_log: bool,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    name: &'static str,
+    value: String,
+    from: &'static str,
+    is_text: bool,
+}
+
+/// Accepted events are logged only on request: a line for each would cost more than the event.
+const LOG: &str = "info,hapax::accepted=off";
+
+impl Settings {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        for Row { name, value, from, is_text } in self.resolve()?.rows {
+            let value = if is_text { format!("{value:?}") } else { value };
+            say::line(format_args!("{:<48} # {from}", format!("{name} = {value}")));
+        }
+        Ok(Outcome::Fine)
+    }
+
+    pub(crate) fn resolve(self) -> anyhow::Result<Resolved> {
+        let mut finding = Finding { file: self.read_file()?, rows: Vec::new() };
+        let limits = Limits::default();
+        let listen = finding.text("listen", self.listen, "127.0.0.1:4090");
+        let store = finding.text("store", self.store, "./hapax-data");
+        let insecure = match finding.file.remove("insecure") {
+            Some(written) if !self.insecure => finding.note("insecure", written, "file", false) == "true",
+            _ if self.insecure => finding.note("insecure", "true".to_owned(), "flag or environment", false) == "true",
+            _ => finding.note("insecure", "false".to_owned(), "default", false) == "true",
+        };
+        let log = finding.text("log", self.log, LOG);
+        let log_format = finding.text("log_format", self.log_format, "text");
+        let limits = Limits {
+            body_bytes_max: finding.number("body_bytes_max", self.body_bytes_max, limits.body_bytes_max)?,
+            batch_events_max: finding.number("batch_events_max", self.batch_events_max, limits.batch_events_max)?,
+            event_bytes_max: finding.number("event_bytes_max", self.event_bytes_max, limits.event_bytes_max)?,
+            header_bytes_max: finding.number("header_bytes_max", self.header_bytes_max, limits.header_bytes_max)?,
+            waiting_bytes_max: finding.number("waiting_bytes_max", self.waiting_bytes_max, limits.waiting_bytes_max)?,
+            waiting_requests_max: finding.number(
+                "waiting_requests_max",
+                self.waiting_requests_max,
+                limits.waiting_requests_max,
+            )?,
+            turn_events_max: finding.number("turn_events_max", self.turn_events_max, limits.turn_events_max)?,
+            connections_max: finding.number("connections_max", self.connections_max, limits.connections_max)?,
+            followers_max: finding.number("followers_max", self.followers_max, limits.followers_max)?,
+            header_timeout: finding.seconds("header_timeout", self.header_timeout, limits.header_timeout)?,
+            body_timeout: finding.seconds("body_timeout", self.body_timeout, limits.body_timeout)?,
+            stop_timeout: finding.seconds("stop_timeout", self.stop_timeout, limits.stop_timeout)?,
+        };
+        if let Some(unknown) = finding.file.keys().next() {
+            bail!("the configuration file sets {unknown}, which is no setting; `hapax config` lists them");
+        }
+        let json_log = match log_format.as_str() {
+            "json" => true,
+            "text" => false,
+            other => bail!("log_format is text or json, not {other:?}"),
+        };
+        let listen: SocketAddr = listen
+            .parse()
+            .map_err(|_| anyhow!("listen is an address and a port, such as 127.0.0.1:4090, not {listen:?}"))?;
+        Ok(Resolved { server: Config { listen, insecure, limits }, store, log, json_log, rows: finding.rows })
+    }
+
+    fn read_file(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let Some(path) = &self.config else { return Ok(BTreeMap::new()) };
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let root = Node::from_toml(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+        let Value::Table(members) = root.value else { return Ok(BTreeMap::new()) };
+        let plain = |(name, node): (String, Node)| match &node.value {
+            Value::Text(text) => Ok((name, text.clone())),
+            Value::Number(number) => Ok((name, number.to_string())),
+            Value::Bool(flag) => Ok((name, flag.to_string())),
+            Value::Null | Value::List(_) | Value::Table(_) => {
+                Err(anyhow!("{name} in {} is {}", path.display(), node.kind()))
+            }
+        };
+        members.into_iter().map(plain).collect()
+    }
+}
+
+struct Finding {
+    file: BTreeMap<String, String>,
+    rows: Vec<Row>,
+}
+
+impl Finding {
+    fn note(&mut self, name: &'static str, value: String, from: &'static str, is_text: bool) -> String {
+        self.rows.push(Row { name, value: value.clone(), from, is_text });
+        value
+    }
+
+    fn find(&mut self, name: &'static str, given: Option<String>, default: String, is_text: bool) -> String {
+        let written = self.file.remove(name);
+        match (given, written) {
+            (Some(given), _) => self.note(name, given, "flag or environment", is_text),
+            (None, Some(written)) => self.note(name, written, "file", is_text),
+            (None, None) => self.note(name, default, "default", is_text),
+        }
+    }
+
+    fn text(&mut self, name: &'static str, given: Option<String>, default: &str) -> String {
+        self.find(name, given, default.to_owned(), true)
+    }
+
+    fn number(&mut self, name: &'static str, given: Option<String>, default: usize) -> anyhow::Result<usize> {
+        let value = self.find(name, given, default.to_string(), false);
+        let number = value.parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| anyhow!("{name} is a whole number above 0, not {value:?}"))
+    }
+
+    fn seconds(&mut self, name: &'static str, given: Option<String>, default: Duration) -> anyhow::Result<Duration> {
+        let seconds = self.number(name, given, usize::try_from(default.as_secs()).unwrap_or(usize::MAX))?;
+        Ok(Duration::from_secs(seconds as u64))
+    }
+}
