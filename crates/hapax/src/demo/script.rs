@@ -92,7 +92,7 @@ fn tolerant(ago: At<'_>, ahead: At<'_>) -> Vec<Step> {
         event("one of them, out of order", beat("t-42", 42, ago(119))),
         event("seen three hours ago, sent now", beat("t-45", 45, ago(10_800))),
         event("another event with a used number", beat("t-44b", 44, ago(116))),
-        event("a clock that is a minute ahead", beat("t-46", 46, ahead(120))),
+        event("a clock that is two minutes ahead", beat("t-46", 46, ahead(120))),
     ]
 }
 
