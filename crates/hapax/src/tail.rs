@@ -121,14 +121,15 @@ fn print(server: &Server, entry: &Entry) {
         say::line(entry.raw.get());
         return;
     }
+    // What people did by hand belongs to no lane.
+    let whose = if entry.is_event() { entry.lane.clone() } else { entry.kind.clone().unwrap_or_default() };
     let seq = entry.seq.map(|seq| format!("#{seq}")).unwrap_or_default();
     let marks = entry.marks.join(" ");
     let gap = if marks.is_empty() { "" } else { "  " };
     say::line(format_args!(
-        "{:>6}  {}  {}{seq}  {}{gap}{}  {}",
+        "{:>6}  {}  {whose}{seq}  {}{gap}{}  {}",
         entry.offset,
         paint::dim(&entry.ingested_at),
-        entry.lane,
         paint::bold(&entry.id),
         paint::mark(&marks),
         entry.document.get(),
