@@ -45,7 +45,7 @@ use witness::Witness;
 pub const SECTION_BYTES_MAX: usize = 1 << 30;
 
 /// Which frame: 1 for the first, one more for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
 impl FrameNumber {

@@ -58,6 +58,6 @@ macro_rules! promises {
 
 promises!(memory, hapax_store::memory::Memory::new);
 promises!(embedded, || {
-    use hapax_store::embedded::{Embedded, disk::SimDisk, log::LogId};
-    Embedded::open(SimDisk::new(1), Default::default(), LogId([9; 16])).expect("an empty disk").0
+    use hapax_store::embedded::{Embedded, Options, disk::SimDisk, log::LogId};
+    Embedded::open(SimDisk::new(1), Options::default(), LogId([9; 16])).expect("an empty disk").0
 });
