@@ -12,7 +12,8 @@
 //! there. See `docs/decisions/0004-embedded-index.md`.
 //!
 //! Read in this order: [`log`](self::log) (bytes, durable), [`codec`] (what the bytes mean), [`disk`] (what the log asks of
-//! a disk), [`index`] (where in the log something is), `frames` and [`reader`] (finding it).
+//! a disk), [`index`] (where in the log something is), `frames` and [`reader`] (finding it), `snapshot` (the state on disk),
+//! `start` (what a start does), [`upkeep`] (what is done beside the turns).
 
 pub mod disk;
 
@@ -26,15 +27,23 @@ mod frames;
 
 pub mod reader;
 
-use std::sync::{Arc, RwLock};
+mod expiry;
+mod snapshot;
+
+mod start;
+pub mod upkeep;
+
+use std::sync::Arc;
 
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, decode, encode};
 use disk::Disk;
-use frames::{Frames, unreadable};
-use index::{Index, IndexOptions, Records};
+use frames::unreadable;
+use index::{IndexOptions, Records};
 use log::{Frame, FrameNumber, Log, LogError, LogId, Opened};
-use reader::{EmbeddedReader, Live, Shared};
+use reader::{EmbeddedReader, Shared};
+pub use start::Progress;
+use upkeep::{Upkeep, UpkeepOptions};
 
 /// How a store is kept. None of it is part of the format: every start may choose anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +52,8 @@ pub struct Options {
     pub log: log::Options,
     /// The index.
     pub index: IndexOptions,
+    /// When the index is written.
+    pub upkeep: UpkeepOptions,
     /// Bytes of frames that are kept in memory for those who read.
     pub frames_bytes_max: usize,
 }
@@ -50,7 +61,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let log = log::Options { check: log::Check::Tail, ..log::Options::default() };
-        Self { log, index: IndexOptions::default(), frames_bytes_max: 32 << 20 }
+        Self { log, index: IndexOptions::default(), upkeep: UpkeepOptions::default(), frames_bytes_max: 32 << 20 }
     }
 }
 
@@ -60,8 +71,10 @@ impl From<log::Options> for Options {
     }
 }
 
-/// A ledger in a directory.
+/// A ledger in a directory. Dropping it without [`Embedded::close`] is a crash, which costs the next start a moment.
 pub struct Embedded<D: Disk> {
+    /// First, so that the upkeep ends before the lock is given up.
+    stop: Stop<D>,
     log: Log<D>,
     reader: EmbeddedReader<D>,
     /// Of the last commit; kept so that encoding one costs no allocation.
@@ -69,37 +82,44 @@ pub struct Embedded<D: Disk> {
     records: Records,
 }
 
+/// Ends the upkeep when the store goes: the directory may be another's the moment after.
+struct Stop<D: Disk>(Arc<Shared<D>>);
+
+impl<D: Disk> Drop for Stop<D> {
+    fn drop(&mut self) {
+        self.0.work().close();
+    }
+}
+
 impl<D: Disk> Embedded<D> {
     /// Opens the store in a directory, or makes one there. The id is 16 random bytes, used only if it is made.
     pub fn open(disk: D, options: impl Into<Options>, id: LogId) -> Result<(Self, Opened), StoreError> {
-        let options = options.into();
-        let (log, opened) = match Log::open(disk.clone(), options.log.clone()) {
-            Err(LogError::Missing) => {
-                let log = Log::create(disk.clone(), options.log.clone(), id)?;
-                (log, Opened { frames: 0, cut: None, warnings: Vec::new() })
-            }
-            opened => opened?,
-        };
-        let index = Index::open(&disk, id, &options.index)?;
-        let frames = Frames::new(log.reader(), options.frames_bytes_max);
-        let shared = Shared { disk, live: RwLock::new(Live::default()), index, frames };
-        let mut records = Records::default();
-        for frame in log.frames(FrameNumber::ORIGIN.next())? {
-            let frame = frame?;
-            let write = read(&frame)?;
-            if shared.live().state.conflicts(&write) {
-                let what = format!("frame {} does not continue the heads before it", frame.number);
-                return Err(StoreError::Corrupt(what));
-            }
-            shared.apply(frame.number, write, &mut records);
-        }
-        let reader = EmbeddedReader { shared: Arc::new(shared) };
-        Ok((Self { log, reader, sections: Sections::default(), records }, opened))
+        Self::open_telling(disk, options, id, |_| {})
     }
 
-    /// Stops in good order: the next start finds everything as it is.
+    /// The same, and tells how far it has come while it reads the log.
+    pub fn open_telling(
+        disk: D,
+        options: impl Into<Options>,
+        id: LogId,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<(Self, Opened), StoreError> {
+        Self::start(disk, &options.into(), id, &mut progress)
+    }
+
+    /// What is to be done beside the turns, for one thread that is not the writer's.
+    pub fn upkeep(&self) -> Upkeep<D> {
+        Upkeep { shared: Arc::clone(&self.reader.shared) }
+    }
+
+    /// Stops in good order: the next start finds everything as it is, and reads nothing again. What fails of the index
+    /// costs that start a moment, and nothing else.
     pub fn close(self) -> Result<(), StoreError> {
-        Ok(self.log.close()?)
+        let settled = self.reader.shared.settle();
+        let Self { stop, log, .. } = self;
+        drop(stop);
+        log.close()?;
+        settled
     }
 }
 
@@ -110,14 +130,18 @@ fn read(frame: &Frame) -> Result<Write, StoreError> {
 }
 
 impl<D: Disk> Shared<D> {
-    /// Takes in what a frame says. The index first: whoever sees the state of a commit finds its entries.
-    fn apply(&self, frame: FrameNumber, write: Write, records: &mut Records) {
-        let numbers = self.live().state.numbers(&write);
-        records.fill(frame, &write, &numbers);
-        self.index.insert(frame, records);
+    /// Takes a frame into the state, once the index has it: whoever sees a commit finds its entries.
+    fn apply(&self, frame: FrameNumber, write: Write, bytes: u64) {
+        let segment = self.frames.log().segment_of(frame);
+        let attempts: u64 = write.streams.iter().map(|stream| stream.changes.attempts.len() as u64).sum();
         let mut live = self.live_mut();
-        live.attempts += write.streams.iter().map(|stream| stream.changes.attempts.len() as u64).sum::<u64>();
+        let until = expiry::until(&live.state, &write);
         live.state.apply(write);
+        if let Some(until) = until {
+            live.expiries.note(segment, until);
+        }
+        live.attempts += attempts;
+        live.bytes += bytes;
         live.applied = frame;
     }
 }
@@ -150,7 +174,11 @@ impl<D: Disk> Store for Embedded<D> {
         }
         encode(&write, &mut self.sections);
         let frame = self.log.append(&self.sections.lasting, &self.sections.expiring)?;
-        self.reader.shared.apply(frame, write, &mut self.records);
+        let shared = &self.reader.shared;
+        let numbers = shared.live().state.numbers(&write);
+        self.records.fill(frame, &write, &numbers);
+        shared.index.insert(frame, &self.records);
+        shared.apply(frame, write, (self.sections.lasting.len() + self.sections.expiring.len()) as u64);
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ use crate::seam::{
 };
 pub(crate) use fading::Fading;
 pub(crate) use read::{Keeper, scan};
-pub(crate) use stream::Stream;
+pub(crate) use stream::{Stream, Track};
 
 /// What commits add up to.
 #[derive(Debug, Default)]

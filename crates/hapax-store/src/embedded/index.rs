@@ -17,6 +17,8 @@
 mod keys;
 pub mod table;
 
+use std::io;
+
 use hapax_core::event::Identity;
 
 use super::disk::Disk;
@@ -120,10 +122,21 @@ impl<D: Disk> Index<D> {
         self.tables().map(Table::flushed).into_iter().min().unwrap_or(FrameNumber::ORIGIN)
     }
 
+    /// The last frame that any table has on disk.
+    pub(super) fn reaches(&self) -> FrameNumber {
+        self.tables().map(Table::flushed).into_iter().max().unwrap_or(FrameNumber::ORIGIN)
+    }
+
     /// Adds what a frame led to; every frame, in order.
     pub(super) fn insert(&self, frame: FrameNumber, records: &Records) {
         let new = [&records.ids, &records.places, &records.attempts, &records.tries];
         self.tables().into_iter().zip(new).for_each(|(table, records)| table.insert(frame, records));
+    }
+
+    /// The same while a whole log is read: what is due is done at once, so that memory stays bounded.
+    pub(super) fn replay(&self, frame: FrameNumber, records: &Records) -> Result<(), TableError> {
+        let new = [&records.ids, &records.places, &records.attempts, &records.tries];
+        self.tables().into_iter().zip(new).try_for_each(|(table, records)| table.replay(frame, records))
     }
 
     /// Does some of what is due. Answers whether there is more.
@@ -146,6 +159,14 @@ impl<D: Disk> Index<D> {
 
     pub(super) fn memory_bytes(&self) -> u64 {
         self.tables().map(Table::memory_bytes).into_iter().sum()
+    }
+
+    /// Removes everything derived.
+    pub(super) fn remove_all(disk: &D) -> io::Result<()> {
+        if !disk.list("")?.iter().any(|it| it == DIR) {
+            return Ok(());
+        }
+        disk.list(DIR)?.iter().try_for_each(|name| disk.remove(&format!("{DIR}/{name}")))
     }
 
     /// The places of entries that may have an identity, newest first.

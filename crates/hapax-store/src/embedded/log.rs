@@ -169,6 +169,11 @@ impl<D: Disk> Log<D> {
         Ok(())
     }
 
+    /// What sets this log apart from every other one.
+    pub fn id(&self) -> LogId {
+        self.reader.id()
+    }
+
     /// The number of the last frame: how many there are.
     pub fn last(&self) -> FrameNumber {
         self.reader.last()

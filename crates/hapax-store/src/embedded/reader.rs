@@ -9,7 +9,8 @@
 mod attempts;
 mod originals;
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hapax_core::entry::{Entry, EntryKind};
 use hapax_core::event::Identity;
@@ -17,10 +18,13 @@ use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
 
 use super::disk::{Disk, DiskFile};
+use super::expiry::Expiries;
 use super::frames::{Frames, entry_at, lasting};
 use super::index::table::{Place, TableError};
 use super::index::{Index, Walk, id_prefix};
-use super::log::FrameNumber;
+use super::log::{FrameNumber, LogId};
+use super::snapshot;
+use super::upkeep::Work;
 use crate::seam::{AttemptFilter, Figures, Page, StoreError, StreamKey};
 use crate::state::{Keeper, State};
 
@@ -38,9 +42,14 @@ impl<D: Disk> Clone for EmbeddedReader<D> {
 /// What the writer, the readers and the upkeep have in common.
 pub(super) struct Shared<D: Disk> {
     pub(super) disk: D,
+    pub(super) id: LogId,
     pub(super) live: RwLock<Live>,
     pub(super) index: Index<D>,
     pub(super) frames: Frames<D>,
+    /// Held by whoever writes the index.
+    pub(super) work: Mutex<Work<D::File>>,
+    /// The index was found to be damaged: nothing more of it is written, and the next start builds it again.
+    pub(super) spoiled: AtomicBool,
 }
 
 /// What commits add up to, and up to which one.
@@ -50,6 +59,9 @@ pub(super) struct Live {
     pub(super) applied: FrameNumber,
     /// Attempts on record that were not accepted.
     pub(super) attempts: u64,
+    pub(super) expiries: Expiries,
+    /// Bytes of frames that were applied since the start: how much a start would have to read again.
+    pub(super) bytes: u64,
 }
 
 /// Where a stream stands as of a commit.
@@ -85,7 +97,7 @@ impl<D: Disk> Shared<D> {
 
     /// All entries with an id that is an event's, newest first within an identity.
     fn with_id(&self, standing: &Standing, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
-        let records = self.index.ids.with_prefix(&id_prefix(standing.number, id), usize::MAX)?;
+        let records = self.sound(self.index.ids.with_prefix(&id_prefix(standing.number, id), usize::MAX))?;
         let mut places: Vec<Place> = records.iter().map(|record| record.place).collect();
         places.retain(|place| standing.has(place));
         places.sort_by(|one, other| other.cmp(one));
@@ -98,6 +110,20 @@ impl<D: Disk> Shared<D> {
             }
         }
         Ok(found)
+    }
+
+    /// What a table answered. One that is damaged is not asked again after a restart: without a snapshot everything is
+    /// built anew.
+    pub(super) fn sound<T>(&self, answer: Result<T, TableError>) -> Result<T, StoreError> {
+        answer.map_err(|error| match error {
+            TableError::Damaged(_) => {
+                self.spoiled.store(true, Ordering::Relaxed);
+                // If it can not be removed, the next start finds the same damage.
+                let _ = snapshot::remove_all(&self.disk);
+                StoreError::Stopped(format!("{error}; a restart builds it again"))
+            }
+            TableError::Io(_) => StoreError::Unreachable(error.to_string()),
+        })
     }
 
     /// Bytes of all files in a directory; a directory that cannot be read has none, for a figure is no reason to fail.
@@ -122,7 +148,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
         let mut walk = Walk::from(&self.shared.index.places, standing.number, after + 1);
         let mut next = after + 1;
         while next <= last {
-            let Some((first, place)) = walk.next()?.filter(|(first, _)| *first <= next) else {
+            let Some((first, place)) = self.shared.sound(walk.next())?.filter(|(first, _)| *first <= next) else {
                 let what = format!("the index has no place for offset {next} of {}", stream.stream);
                 return Err(StoreError::Corrupt(what));
             };
@@ -143,7 +169,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
 
     fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
         let Some(standing) = self.shared.standing(stream) else { return Ok(None) };
-        for place in self.shared.index.entries_of(standing.number, identity)? {
+        for place in self.shared.sound(self.shared.index.entries_of(standing.number, identity))? {
             if standing.has(&place)
                 && let Some(entry) = self.shared.frames.entry(place, identity)?
             {
@@ -184,15 +210,5 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
             attempts: self.shared.live().attempts,
             ..Figures::default()
         })
-    }
-}
-
-/// The index cannot be trusted, or not be read: the ledger is as good as before, and a restart builds the index again.
-impl From<TableError> for StoreError {
-    fn from(error: TableError) -> Self {
-        match error {
-            TableError::Damaged(_) => Self::Stopped(format!("{error}; a restart builds it again")),
-            TableError::Io(_) => Self::Stopped(error.to_string()),
-        }
     }
 }

@@ -31,6 +31,11 @@ impl<K: Clone + Eq + Hash, V> Fading<K, V> {
         self.all.get(key).map(|(_, value)| value)
     }
 
+    /// When it came.
+    pub(crate) fn at(&self, key: &K) -> Option<Time> {
+        self.all.get(key).map(|(at, _)| *at)
+    }
+
     /// Remembers. The same thing told again is not remembered twice.
     pub(crate) fn insert(&mut self, key: K, at: Time, value: V) {
         let before = self.all.insert(key.clone(), (at, value));

@@ -13,7 +13,7 @@ use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
 
-use super::stream::Track;
+use super::Track;
 use super::{Handling, State, Stream};
 use crate::seam::{
     AttemptFilter, CounterFilter, CounterRecord, Figures, HandlerFigures, HandlerKey, Key, LaneRecord, Named, Page,

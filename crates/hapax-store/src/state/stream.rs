@@ -24,7 +24,8 @@ pub(crate) struct Stream {
     pub(crate) lanes: BTreeMap<Arc<str>, Track>,
     /// Of all lanes.
     pub(super) gaps_open: u64,
-    pub(crate) nonces: Fading<NonceKey, Time>,
+    /// With when they were used.
+    pub(crate) nonces: Fading<NonceKey, ()>,
     pub(crate) counters: BTreeMap<CounterKey, Counter>,
     /// Of each counter, by their offsets.
     pub(crate) adjustments: BTreeMap<CounterKey, Vec<Adjustment>>,
@@ -83,8 +84,8 @@ impl Stream {
             }
         }
         for nonce in &wanted.needs.nonces {
-            if let Some(used_at) = self.nonces.get(nonce) {
-                facts.load_nonce(*nonce, *used_at);
+            if let Some(used_at) = self.nonces.at(nonce) {
+                facts.load_nonce(*nonce, used_at);
             }
         }
         for key in &wanted.needs.counters {
@@ -121,7 +122,7 @@ impl Stream {
             }
         }
         for (nonce, at) in changes.nonces {
-            self.nonces.insert(nonce, at, at);
+            self.nonces.insert(nonce, at, ());
         }
         self.counters.extend(changes.counters);
         for (key, adjustment) in changes.adjustments {

@@ -36,7 +36,9 @@ impl<D: Disk> Shared<D> {
         let mut failure = None;
         let mut walk = Walk::from(&self.index.attempts, standing.number, after.saturating_add(1));
         let mut next_frame = || -> Result<Option<Vec<AttemptView>>, StoreError> {
-            let Some((_, place)) = walk.next()?.filter(|(_, place)| standing.has(place)) else { return Ok(None) };
+            let Some((_, place)) = self.sound(walk.next())?.filter(|(_, place)| standing.has(place)) else {
+                return Ok(None);
+            };
             let mut found = self.attempts_in(stream, place.frame)?;
             found.retain(|attempt| attempt.number() > after);
             Ok(Some(found))
@@ -75,7 +77,7 @@ impl<D: Disk> Shared<D> {
     /// All attempts with an id, in any order.
     fn attempts_with_id(&self, standing: &Standing, id: &str) -> Result<Vec<AttemptView>, StoreError> {
         let mut found: Vec<_> = self.with_id(standing, id)?.into_iter().map(AttemptView::Accepted).collect();
-        for place in self.index.tries.find(&try_key(standing.number, id))? {
+        for place in self.sound(self.index.tries.find(&try_key(standing.number, id)))? {
             if !standing.has(&place) {
                 continue;
             }

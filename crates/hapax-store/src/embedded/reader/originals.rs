@@ -36,7 +36,7 @@ impl<D: Disk> Shared<D> {
             }
         }
         let mut places: Vec<(Place, usize)> = Vec::new();
-        self.index.ids.find_all(&keys, |position, place| places.push((place, position)))?;
+        self.sound(self.index.ids.find_all(&keys, |position, place| places.push((place, position))))?;
         // The newest first, so that the first that fits is the one.
         places.sort_by(|one, other| other.cmp(one));
         let mut known: HashSet<usize> = HashSet::new();
