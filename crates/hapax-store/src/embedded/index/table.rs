@@ -149,7 +149,8 @@ impl<D: Disk> Table<D> {
     }
 
     /// Takes the records of one frame, which may be none. A frame that is in already is passed over, so that a replay may
-    /// begin where the oldest of several tables ends.
+    /// begin where the oldest of several tables ends. It never waits for a disk: memory grows by one full table after the
+    /// other if nobody calls [`Table::upkeep`].
     ///
     /// # Panics
     /// If a frame was left out.

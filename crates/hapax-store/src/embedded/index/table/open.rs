@@ -50,6 +50,8 @@ pub(super) fn runs<D: Disk>(disk: &D, name: &'static str, log: LogId) -> Result<
 fn names<D: Disk>(disk: &D) -> Result<Vec<String>, TableError> {
     if !disk.list("").map_err(TableError::reading)?.iter().any(|it| it == DIR) {
         disk.create_dir(DIR).map_err(TableError::writing)?;
+        // Once in the life of a store: without it a run that was synced could be lost with the directory around it.
+        disk.sync_dir("").map_err(TableError::writing)?;
     }
     disk.list(DIR).map_err(TableError::reading)
 }

@@ -42,8 +42,7 @@ impl<F: DiskFile> Run<F> {
         let mut head = [0; BLOCK];
         file.read_at(0, &mut head).map_err(TableError::reading)?;
         let header = expected.decode(&head).map_err(damaged)?;
-        // A number that was not written by us could be anything, but then it would not match its checksum.
-        if header.tail_at() + header.tail_bytes() != size {
+        if header.records > size / RECORD as u64 || header.tail_at() + header.tail_bytes() != size {
             return Err(damaged("it is not as long as its header says"));
         }
         let mut tail = vec![0; header.tail_bytes() as usize];
@@ -141,6 +140,7 @@ impl<F: DiskFile> Run<F> {
             return Ok(());
         }
         block.number = None;
+        block.bytes.resize(BLOCK, 0);
         self.read_blocks(number, &mut block.bytes)?;
         block.number = Some(number);
         block.records = self.header.records_in(number as u64);
@@ -170,7 +170,7 @@ impl<F: DiskFile> Run<F> {
     }
 }
 
-/// The block that was read last.
+/// The block that was read last. It has no memory before the first: most lookups read none.
 struct Block {
     number: Option<usize>,
     records: usize,
@@ -179,7 +179,7 @@ struct Block {
 
 impl Block {
     fn new() -> Self {
-        Self { number: None, records: 0, bytes: vec![0; BLOCK] }
+        Self { number: None, records: 0, bytes: Vec::new() }
     }
 
     fn records(&self) -> &[Raw] {
