@@ -109,7 +109,7 @@ impl<D: Disk> Embedded<D> {
 
     /// What is to be done beside the turns, for one thread that is not the writer's.
     pub fn upkeep(&self) -> Upkeep<D> {
-        Upkeep { shared: Arc::clone(&self.reader.shared) }
+        Upkeep { shared: Arc::clone(&self.reader.shared), spare: self.log.spare(), compactor: self.log.compactor() }
     }
 
     /// Stops in good order: the next start finds everything as it is, and reads nothing again. What fails of the index
@@ -133,14 +133,12 @@ impl<D: Disk> Shared<D> {
     /// Takes a frame into the state, once the index has it: whoever sees a commit finds its entries.
     fn apply(&self, frame: FrameNumber, write: Write, bytes: u64) {
         let segment = self.frames.log().segment_of(frame);
-        let attempts: u64 = write.streams.iter().map(|stream| stream.changes.attempts.len() as u64).sum();
         let mut live = self.live_mut();
-        let until = expiry::until(&live.state, &write);
+        let expiring = expiry::expiring(&live.state, &write);
         live.state.apply(write);
-        if let Some(until) = until {
-            live.expiries.note(segment, until);
+        if let Some(expiring) = expiring {
+            live.expiries.note(segment, expiring);
         }
-        live.attempts += attempts;
         live.bytes += bytes;
         live.applied = frame;
     }

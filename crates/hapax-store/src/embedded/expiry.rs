@@ -55,14 +55,15 @@ impl Until {
     }
 }
 
-/// Until when the last of what a commit says must be kept; nothing if nothing of it expires.
-pub(super) fn until(state: &State, write: &Write) -> Option<Until> {
+/// What expires of a commit, if anything does.
+pub(super) fn expiring(state: &State, write: &Write) -> Option<Segment> {
     let requests = write.requests.iter().map(|(_, record)| request_until(record.at)).max();
     let streams = write.streams.iter().filter_map(|stream| {
         let (version, _) = state.streams.get(&stream.key)?.versions.last()?;
         stream_until(&version.contract, stream)
     });
-    streams.chain(requests).max()
+    let attempts = write.streams.iter().map(|stream| stream.changes.attempts.len() as u64).sum();
+    streams.chain(requests).max().map(|until| Segment { until, attempts })
 }
 
 fn stream_until(contract: &Contract, stream: &StreamWrite) -> Option<Until> {
@@ -81,49 +82,72 @@ fn request_until(at: Time) -> Until {
     Until::At(Time::from_nanos(at.nanos().saturating_add(REQUEST_KEEP).saturating_add(SLACK)))
 }
 
-/// Until when each segment of the log has something that must be kept. Segments without anything that expires, or
-/// without it by now, are not in it.
+/// What expires in each segment of the log. Segments without anything that does are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Expiries(BTreeMap<FrameNumber, Until>);
+pub(super) struct Expiries(BTreeMap<FrameNumber, Segment>);
+
+/// What expires in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// When the last of it has.
+    pub(super) until: Until,
+    /// How many attempts are part of it.
+    pub(super) attempts: u64,
+}
 
 impl Expiries {
-    /// Something in the segment that begins with this frame must be kept until then.
-    pub(super) fn note(&mut self, segment: FrameNumber, until: Until) {
-        let known = self.0.entry(segment).or_insert(until);
-        *known = until.max(*known);
+    /// This is in the segment that begins with this frame, too.
+    pub(super) fn note(&mut self, segment: FrameNumber, more: Segment) {
+        let known = self.0.entry(segment).or_insert(Segment { attempts: 0, ..more });
+        known.until = more.until.max(known.until);
+        known.attempts += more.attempts;
     }
 
-    /// The segment was compacted.
-    pub(super) fn clear(&mut self, segment: FrameNumber) {
-        self.0.remove(&segment);
+    /// The segment was compacted, and this is what is left.
+    pub(super) fn replace(&mut self, segment: FrameNumber, left: Option<Segment>) {
+        match left {
+            Some(left) => _ = self.0.insert(segment, left),
+            None => _ = self.0.remove(&segment),
+        }
+    }
+
+    /// What expires in this segment.
+    pub(super) fn of(&self, segment: FrameNumber) -> Option<Segment> {
+        self.0.get(&segment).copied()
     }
 
     /// The first segment of which everything that expires has expired.
     pub(super) fn over(&self, now: Time) -> Option<FrameNumber> {
-        self.0.iter().find(|(_, until)| until.is_over(now)).map(|(segment, _)| *segment)
+        self.0.iter().find(|(_, it)| it.until.is_over(now)).map(|(segment, _)| *segment)
+    }
+
+    /// How many attempts there are.
+    pub(super) fn attempts(&self) -> u64 {
+        self.0.values().map(|it| it.attempts).sum()
     }
 
     /// The greatest time stands for ever.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let row = |(segment, until): (&FrameNumber, &Until)| {
-            let nanos = match until {
+        let row = |(segment, it): (&FrameNumber, &Segment)| {
+            let nanos = match it.until {
                 Until::At(time) => time.nanos(),
                 Until::Never => i64::MAX,
             };
-            [segment.0.to_le_bytes(), nanos.to_le_bytes()]
+            [segment.0.to_le_bytes(), nanos.to_le_bytes(), it.attempts.to_le_bytes()]
         };
         self.0.iter().flat_map(row).flatten().collect()
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
-        let (rows, odd) = words.as_chunks::<2>();
-        let row = |[segment, nanos]: &[[u8; 8]; 2]| {
+        let (rows, odd) = words.as_chunks::<3>();
+        let row = |[segment, nanos, attempts]: &[[u8; 8]; 3]| {
             let until = match i64::from_le_bytes(*nanos) {
                 i64::MAX => Until::Never,
                 nanos => Until::At(Time::from_nanos(nanos)),
             };
-            (FrameNumber(u64::from_le_bytes(*segment)), until)
+            let attempts = u64::from_le_bytes(*attempts);
+            (FrameNumber(u64::from_le_bytes(*segment)), Segment { until, attempts })
         };
         (rest.is_empty() && odd.is_empty()).then(|| Self(rows.iter().map(row).collect()))
     }

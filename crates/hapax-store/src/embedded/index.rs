@@ -153,10 +153,6 @@ impl<D: Disk> Index<D> {
         self.tables().into_iter().try_for_each(Table::flush)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.tables().map(Table::bytes).into_iter().sum()
-    }
-
     pub(super) fn memory_bytes(&self) -> u64 {
         self.tables().map(Table::memory_bytes).into_iter().sum()
     }

@@ -57,8 +57,6 @@ pub(super) struct Shared<D: Disk> {
 pub(super) struct Live {
     pub(super) state: State,
     pub(super) applied: FrameNumber,
-    /// Attempts on record that were not accepted.
-    pub(super) attempts: u64,
     pub(super) expiries: Expiries,
     /// Bytes of frames that were applied since the start: how much a start would have to read again.
     pub(super) bytes: u64,
@@ -207,7 +205,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
             log_bytes: self.shared.bytes_in("log"),
             index_bytes: self.shared.bytes_in(super::index::DIR),
             free_bytes: self.shared.disk.free_space().ok(),
-            attempts: self.shared.live().attempts,
+            attempts: self.shared.live().expiries.attempts(),
             ..Figures::default()
         })
     }

@@ -33,8 +33,8 @@
 //! |------|---------------------------------------------------------------------|------------------|
 //! | 1    | what lasts of a commit                                              | what expires of it |
 //! | 2    | JSON: of each handler tenant, name, `[first, last]` ordinals that are passed | –       |
-//! | 3    | of each segment with something that expires: its first frame `u64`, until when `i64`, the greatest for ever | – |
-//! | 4    | the last frame that any piece shows `u64`, attempts on record `u64`  | –                |
+//! | 3    | as of the last piece, of each segment with something that expires: its first frame `u64`, until when `i64` (the greatest: for ever), how many attempts `u64` | – |
+//! | 4    | the last frame that any piece shows `u64`                            | –                |
 //!
 //! The file ends with the piece of kind 4.
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use super::codec::Sections;
 use super::disk::Disk;
+use super::expiry::Expiries;
 use super::frames::Frames;
 use super::index::table::TableError;
 use super::index::{Index, Records};
@@ -43,7 +44,8 @@ struct Found<D: Disk> {
     index: Index<D>,
     /// The last frame that is applied already, and the one from which on heads must fit.
     shows: FrameNumber,
-    attempts: u64,
+    /// What expires, as of that one.
+    expiries: Expiries,
     /// The frame of the snapshot, and its size.
     snapshot: Option<(FrameNumber, u64)>,
     rebuilds: bool,
@@ -83,7 +85,7 @@ impl<D: Disk> Embedded<D> {
         options: &Options,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, (Log<D>, Option<StoreError>)> {
-        let Found { live, index, shows, attempts, snapshot, rebuilds } = found;
+        let Found { live, index, shows, expiries, snapshot, rebuilds } = found;
         let applied = live.applied;
         let frames = Frames::new(log.reader(), options.frames_bytes_max);
         let work = Work::new(options.upkeep.clone(), snapshot);
@@ -96,7 +98,7 @@ impl<D: Disk> Embedded<D> {
             work: Mutex::new(work),
             spoiled: AtomicBool::new(false),
         };
-        let replay = Replay { shared: &shared, applied, shows, attempts, rebuilds };
+        let replay = Replay { shared: &shared, applied, shows, expiries, rebuilds };
         if let Err(error) = replay.run(&log, progress) {
             drop(shared);
             return Err((log, error));
@@ -144,9 +146,9 @@ fn find<D: Disk>(disk: &D, log: &Log<D>, options: &Options) -> Result<Option<Fou
     if index.reaches() > log.last() {
         return Ok(None);
     }
-    let snapshot::Loaded { live, shows, attempts, bytes } = loaded;
+    let snapshot::Loaded { live, shows, expiries, bytes } = loaded;
     let snapshot = Some((live.applied, bytes));
-    Ok(Some(Found { live, index, shows, attempts, snapshot, rebuilds: false }))
+    Ok(Some(Found { live, index, shows, expiries, snapshot, rebuilds: false }))
 }
 
 fn from_nothing<D: Disk>(disk: &D, log: &Log<D>, options: &Options) -> Result<Found<D>, StoreError> {
@@ -154,8 +156,8 @@ fn from_nothing<D: Disk>(disk: &D, log: &Log<D>, options: &Options) -> Result<Fo
     Index::remove_all(disk).map_err(removing)?;
     let opening = |error: TableError| StoreError::Unreachable(error.to_string());
     let index = Index::open(disk, log.id(), &options.index).map_err(opening)?;
-    let live = Live::default();
-    Ok(Found { live, index, shows: FrameNumber::ORIGIN, attempts: 0, snapshot: None, rebuilds: true })
+    let (live, shows, expiries) = (Live::default(), FrameNumber::ORIGIN, Expiries::default());
+    Ok(Found { live, index, shows, expiries, snapshot: None, rebuilds: true })
 }
 
 struct Replay<'s, D: Disk> {
@@ -164,7 +166,7 @@ struct Replay<'s, D: Disk> {
     applied: FrameNumber,
     /// And perhaps something up to here.
     shows: FrameNumber,
-    attempts: u64,
+    expiries: Expiries,
     rebuilds: bool,
 }
 
@@ -176,7 +178,7 @@ impl<D: Disk> Replay<'_, D> {
         let mut told = Progress { rebuilds: self.rebuilds, frames: 0, frames_total, entries: 0 };
         let mut records = Records::default();
         if self.applied == self.shows {
-            self.shared.live_mut().attempts = self.attempts;
+            self.shared.live_mut().expiries.clone_from(&self.expiries);
         }
         for frame in log.frames(from).map_err(|error| Some(error.into()))? {
             let frame = frame.map_err(|error| Some(error.into()))?;
@@ -197,7 +199,7 @@ impl<D: Disk> Replay<'_, D> {
                 }
                 self.shared.apply(number, write, bytes as u64);
                 if number == self.shows {
-                    self.shared.live_mut().attempts = self.attempts;
+                    self.shared.live_mut().expiries.clone_from(&self.expiries);
                 }
             }
             if told.frames.is_multiple_of(TOLD) || told.frames == frames_total {

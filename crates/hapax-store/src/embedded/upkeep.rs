@@ -11,9 +11,11 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use hapax_core::time::Time;
 
+use super::codec::decode;
 use super::disk::{Disk, DiskFile};
-use super::expiry::{Sweep, forget, sweep};
-use super::log::FrameNumber;
+use super::expiry::{self, Expiries, Sweep, forget, sweep};
+use super::frames::unreadable;
+use super::log::{Compactor, FrameNumber, LogError, Spare};
 use super::reader::Shared;
 use super::snapshot::Writing;
 use crate::seam::StoreError;
@@ -39,6 +41,8 @@ impl Default for UpkeepOptions {
 /// Does what is due, piece by piece. For one thread beside the writer's.
 pub struct Upkeep<D: Disk> {
     pub(super) shared: Arc<Shared<D>>,
+    pub(super) spare: Spare<D>,
+    pub(super) compactor: Compactor<D>,
 }
 
 /// Where the upkeep is.
@@ -99,6 +103,10 @@ impl<D: Disk> Upkeep<D> {
         if shared.spoiled.load(Ordering::Relaxed) {
             return Err(StoreError::Stopped("the index is damaged; a restart builds it again".to_owned()));
         }
+        // What a commit would have to wait for comes first.
+        if self.spare.wanted() && self.spare.make()? {
+            return Ok(true);
+        }
         // They take turns, so that none waits for another to run out of work.
         for _ in 0..TASKS {
             work.turn = (work.turn + 1) % TASKS;
@@ -107,7 +115,8 @@ impl<D: Disk> Upkeep<D> {
                 1 => shared.flush_if_due(&mut work)?,
                 2 => shared.snapshot_if_due(&mut work)?,
                 3 => forget(&mut shared.live_mut().state, now, FORGOTTEN),
-                _ => shared.sweep_if_due(&mut work, now),
+                4 => shared.sweep_if_due(&mut work, now),
+                _ => self.compact_if_due(&mut work, now)?,
             };
             if did {
                 return Ok(true);
@@ -116,13 +125,51 @@ impl<D: Disk> Upkeep<D> {
         Ok(false)
     }
 
+    /// Rewrites the first segment of which everything that expires has expired, without it. Entries stay, and so does what
+    /// a contract wants kept longer than it did when it was written.
+    fn compact_if_due(&self, work: &mut Work<D::File>, now: Time) -> Result<bool, StoreError> {
+        let shared = &*self.shared;
+        let over = shared.live().expiries.over(now);
+        let sealed = |segment: &FrameNumber| *segment < shared.frames.log().segment_of(FrameNumber(u64::MAX));
+        let Some(first) = over.filter(sealed) else { return Ok(false) };
+        let (mut left, mut last, mut fault) = (Expiries::default(), first, None);
+        let compacted = self.compactor.compact(first, |number, lasting, expiring| {
+            last = number;
+            if expiring.is_empty() {
+                return None;
+            }
+            let found = match decode(lasting, Some(expiring)) {
+                Ok(write) => expiry::expiring(&shared.live().state, &write),
+                Err(what) => {
+                    // What cannot be read is kept as it is.
+                    fault = Some(unreadable(number, &what));
+                    return Some(expiring.to_vec());
+                }
+            };
+            let kept = found.filter(|it| !it.until.is_over(now))?;
+            left.note(first, kept);
+            Some(expiring.to_vec())
+        });
+        match compacted {
+            Ok(_) => {}
+            // Closed meanwhile.
+            Err(LogError::Missing) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        shared.live_mut().expiries.replace(first, left.of(first));
+        shared.frames.forget(&(first..=last));
+        // The last snapshot does not know of it.
+        work.snapshot_frame = None;
+        fault.map_or(Ok(true), Err)
+    }
+
     /// Bytes in memory for the index: the newest records of the tables, and the filters of the others.
     pub fn index_memory_bytes(&self) -> u64 {
         self.shared.index.memory_bytes()
     }
 }
 
-const TASKS: usize = 5;
+const TASKS: usize = 6;
 
 impl<D: Disk> Shared<D> {
     pub(super) fn work(&self) -> MutexGuard<'_, Work<D::File>> {

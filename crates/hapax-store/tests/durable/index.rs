@@ -10,7 +10,7 @@ use super::busy::{Busy, options};
 use super::play::world::{Clock, World, worlds};
 use super::{Twins, all, cases, read_or_rebuild, steps};
 
-fn index_files(disk: &SimDisk) -> Vec<String> {
+pub(crate) fn index_files(disk: &SimDisk) -> Vec<String> {
     disk.files().into_iter().filter(|path| path.starts_with("index/")).collect()
 }
 
@@ -69,7 +69,7 @@ fn history() -> (World, Vec<super::acts::Act>) {
     }
 }
 
-fn played(disk: &SimDisk) -> (Twins, String) {
+pub(crate) fn played(disk: &SimDisk) -> (Twins, String) {
     let (world, acts) = history();
     let mut twins = Twins::on(Busy::open(disk, options(), 11).expect("an empty disk").0, &world);
     for (request, before, after) in steps(&world, &acts) {

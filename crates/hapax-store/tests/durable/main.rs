@@ -16,6 +16,7 @@ mod acts;
 #[path = "../promises/busy.rs"]
 mod busy;
 mod everything;
+mod expiry;
 mod index;
 
 use hapax_core::chain::Verifier;

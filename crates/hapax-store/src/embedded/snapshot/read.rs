@@ -23,8 +23,8 @@ pub(in crate::embedded) struct Loaded {
     pub(in crate::embedded) live: Live,
     /// The last frame that any piece shows: from here on the heads are right.
     pub(in crate::embedded) shows: FrameNumber,
-    /// Attempts on record as of that frame.
-    pub(in crate::embedded) attempts: u64,
+    /// What expires in the log, as of that frame.
+    pub(in crate::embedded) expiries: Expiries,
     /// Its size.
     pub(in crate::embedded) bytes: u64,
 }
@@ -66,7 +66,7 @@ fn read<D: Disk>(disk: &D, log: &Log<D>, frame: FrameNumber) -> io::Result<Optio
     file.read_at(0, &mut head)?;
     let Ok(header) = Header::decode(&head, log.id(), frame) else { return Ok(None) };
     let live = Live { applied: frame, ..Live::default() };
-    let mut loaded = Loaded { live, shows: frame, attempts: 0, bytes: size };
+    let mut loaded = Loaded { live, shows: frame, expiries: Expiries::default(), bytes: size };
     let (mut at, mut place) = (HEADER as u64, 0);
     let mut parts = Vec::new();
     loop {
@@ -94,7 +94,7 @@ fn read<D: Disk>(disk: &D, log: &Log<D>, frame: FrameNumber) -> io::Result<Optio
         let taken = match head.kind {
             Kind::Commit => take_commit(&mut loaded.live.state, first, second),
             Kind::Passed => take_passed(&mut loaded.live.state, first),
-            Kind::Segments => Expiries::decode(first).map(|it| loaded.live.expiries = it),
+            Kind::Segments => Expiries::decode(first).map(|it| loaded.expiries = it),
             Kind::End => {
                 let whole = take_end(&mut loaded, first).is_some() && at == size;
                 return Ok(whole.then_some((header, loaded)));
@@ -126,9 +126,6 @@ fn take_passed(state: &mut State, text: &[u8]) -> Option<()> {
 }
 
 fn take_end(loaded: &mut Loaded, bytes: &[u8]) -> Option<()> {
-    let (numbers, rest) = bytes.as_chunks::<8>();
-    let [shows, attempts] = numbers else { return None };
-    loaded.shows = FrameNumber(u64::from_le_bytes(*shows));
-    loaded.attempts = u64::from_le_bytes(*attempts);
-    rest.is_empty().then_some(())
+    loaded.shows = FrameNumber(u64::from_le_bytes(bytes.try_into().ok()?));
+    Some(())
 }

@@ -77,7 +77,7 @@ impl<F: DiskFile> Writing<F> {
         }
         let (segments, end) = {
             let live = shared.live();
-            (live.expiries.encode(), [live.applied.0.to_le_bytes(), live.attempts.to_le_bytes()].concat())
+            (live.expiries.encode(), live.applied.0.to_le_bytes())
         };
         self.put(Kind::Segments, &segments, &[]).map_err(writing)?;
         self.put(Kind::End, &end, &[]).map_err(writing)?;
