@@ -13,6 +13,9 @@
 //! | stream, lane, id | texts |
 //! | counters | `u16` how many, then each name as a text and its class as `u8` |
 
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -77,7 +80,119 @@ pub enum Breach {
     Truncated,
 }
 
-/// Walks a ledger entry by entry.
+/// Walks a ledger however damaged it is, and names everything that is wrong with it.
+///
+/// Memory is bounded by the number of holes, not of entries.
+#[derive(Debug)]
+pub struct Inspector {
+    stream: String,
+    /// The next offset.
+    expected: u64,
+    /// The hash of the entry before it.
+    hash: Digest,
+    /// Offsets that were left out so far.
+    missing: BTreeSet<u64>,
+    /// Hashes of the entries at the edges of holes.
+    edges: BTreeMap<u64, Digest>,
+    /// Entries behind holes, which can be checked when the hole is filled.
+    waiting: BTreeMap<u64, Entry>,
+    scratch: Vec<u8>,
+    found: Vec<Broken>,
+}
+
+/// Beyond so many a hole is told as a whole: each of its offsets costs memory.
+const HOLE_MAX: u64 = 1 << 20;
+
+impl Inspector {
+    /// At the beginning of a stream's ledger.
+    pub fn new(stream: &str) -> Self {
+        Self {
+            stream: stream.to_owned(),
+            expected: 1,
+            hash: GENESIS,
+            missing: BTreeSet::new(),
+            edges: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            scratch: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// The next entry, as it stands.
+    pub fn meet(&mut self, entry: &Entry) {
+        if digest(&entry.document) != entry.digest {
+            self.found.push(Broken { offset: entry.offset, how: Breach::Edited });
+        }
+        match entry.offset.cmp(&self.expected) {
+            Ordering::Equal => {
+                let previous = self.hash;
+                self.check(&previous, entry);
+            }
+            Ordering::Greater => {
+                self.edges.insert(self.expected - 1, self.hash);
+                self.missing.extend(self.expected..entry.offset.min(self.expected.saturating_add(HOLE_MAX)));
+                self.waiting.insert(entry.offset, entry.clone());
+            }
+            Ordering::Less => {
+                self.found.push(Broken { offset: entry.offset, how: Breach::OutOfPlace });
+                self.fill(entry);
+                return;
+            }
+        }
+        (self.expected, self.hash) = (entry.offset + 1, entry.hash);
+    }
+
+    fn check(&mut self, previous: &Digest, entry: &Entry) {
+        let already = self.found.last().is_some_and(|last| last.offset == entry.offset);
+        if !already && entry_hash(&self.stream, previous, entry, &mut self.scratch) != entry.hash {
+            self.found.push(Broken { offset: entry.offset, how: Breach::Edited });
+        }
+    }
+
+    /// An entry that came after its place.
+    fn fill(&mut self, entry: &Entry) {
+        if !self.missing.remove(&entry.offset) {
+            return;
+        }
+        if let Some(previous) = self.edges.get(&(entry.offset - 1)).copied() {
+            self.check(&previous, entry);
+        }
+        self.edges.insert(entry.offset, entry.hash);
+        if let Some(next) = self.waiting.remove(&(entry.offset + 1)) {
+            self.check(&entry.hash, &next);
+        }
+    }
+
+    /// An entry whose place is known and that cannot be read.
+    pub fn unreadable(&mut self, offset: u64) {
+        self.found.push(Broken { offset, how: Breach::Edited });
+    }
+
+    /// Where the walk is: the last offset and its hash.
+    pub fn head(&self) -> (u64, Digest) {
+        (self.expected - 1, self.hash)
+    }
+
+    /// After the last entry: everything that is wrong, in the order of offsets. `saved` is a head that was kept elsewhere.
+    pub fn finish(mut self, saved: Option<(u64, &Digest)>) -> Vec<Broken> {
+        let missing = self.missing.iter().filter(|it| !self.found.iter().any(|found| found.offset == **it));
+        let missing: Vec<_> = missing.map(|offset| Broken { offset: *offset, how: Breach::Missing }).collect();
+        self.found.extend(missing);
+        if let Some((offset, hash)) = saved {
+            let end = self.expected - 1;
+            if end < offset {
+                self.found.push(Broken { offset: end + 1, how: Breach::Truncated });
+            } else if end == offset && self.hash != *hash {
+                self.found.push(Broken { offset, how: Breach::OutOfPlace });
+            }
+        }
+        self.found.sort_by_key(|broken| broken.offset);
+        self.found.dedup();
+        self.found
+    }
+}
+
+/// Walks a ledger entry by entry, up to the first that does not fit.
 #[derive(Debug)]
 pub struct Verifier<'s> {
     stream: &'s str,
@@ -112,11 +227,9 @@ impl<'s> Verifier<'s> {
     /// After the last entry: is this the head that was saved?
     pub fn finish(self, offset: u64, hash: &Digest) -> Result<(), Broken> {
         match self.offset.cmp(&offset) {
-            std::cmp::Ordering::Less => Err(Broken { offset: self.offset + 1, how: Breach::Truncated }),
-            std::cmp::Ordering::Equal if self.hash == *hash => Ok(()),
-            std::cmp::Ordering::Equal | std::cmp::Ordering::Greater => {
-                Err(Broken { offset: self.offset, how: Breach::OutOfPlace })
-            }
+            Ordering::Less => Err(Broken { offset: self.offset + 1, how: Breach::Truncated }),
+            Ordering::Equal if self.hash == *hash => Ok(()),
+            Ordering::Equal | Ordering::Greater => Err(Broken { offset: self.offset, how: Breach::OutOfPlace }),
         }
     }
 }

@@ -27,8 +27,11 @@ mod handlers;
 mod keys;
 mod lanes;
 mod ledger;
+mod openapi;
+mod pages;
 mod probes;
 mod streams;
+mod whatif;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +68,8 @@ pub struct App {
     pub memory: Arc<Semaphore>,
     /// Places for followers.
     pub followers: Arc<Semaphore>,
+    /// One what-if at a time.
+    pub asking: Semaphore,
     stopping: AtomicBool,
     router: Router,
 }
@@ -87,7 +92,8 @@ impl App {
         let memory = Arc::new(Semaphore::new(limits.waiting_bytes_max.div_ceil(1024)));
         let followers = Arc::new(Semaphore::new(limits.followers_max));
         let (running, stopping) = (running::Running::default(), AtomicBool::new(false));
-        Self { reader, inbox, clock, metrics, limits, running, memory, followers, stopping, router: Router::new() }
+        let (asking, router) = (Semaphore::new(1), Router::new());
+        Self { reader, inbox, clock, metrics, limits, running, memory, followers, asking, stopping, router }
     }
 
     /// From now on the server is not ready, and followers end.

@@ -19,6 +19,8 @@ pub mod log;
 
 pub mod codec;
 
+pub mod verify;
+
 use std::sync::Arc;
 
 use crate::memory::Memory;

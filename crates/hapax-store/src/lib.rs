@@ -13,3 +13,5 @@ pub mod turn;
 pub mod memory;
 
 pub mod embedded;
+
+pub mod whatif;

@@ -1,14 +1,32 @@
 //! The command line: one file per command.
 //!
-//! Exit codes are the same for every command: 0 all is well, 1 something does not hold, 2 a file or an argument is wrong.
+//! Exit codes are the same for every command: 0 all is well, 1 something does not hold, 2 a file or an argument is wrong,
+//! or the server cannot be reached.
 
+mod attempts;
+mod completions;
 mod contract;
+mod counters;
+mod explain;
+mod field;
+mod handlers;
+mod keys;
+mod lanes;
 mod outcome;
+mod paint;
+mod remote;
 mod say;
 mod scenario;
+mod send;
 mod serve;
 mod settings;
+mod signals;
+mod streams;
+mod table;
+mod tail;
 mod test;
+mod whatif;
+mod work;
 mod written;
 
 use std::process::ExitCode;
@@ -17,6 +35,9 @@ use clap::{Parser, Subcommand};
 use outcome::Outcome;
 
 /// The event ledger: every event gets exactly one explicit verdict, under a contract that you wrote.
+///
+/// Every command ends with 0 if all is well, 1 if something does not hold (an event was refused, a scenario failed), and 2 if
+/// a file or an argument is wrong or the server cannot be reached.
 #[derive(Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
 struct Hapax {
@@ -26,6 +47,18 @@ struct Hapax {
 
 #[derive(Subcommand)]
 enum Command {
+    Send(send::Send),
+    Tail(tail::Tail),
+    Streams(streams::Streams),
+    Lanes(lanes::Lanes),
+    Counters(counters::Counters),
+    Attempts(attempts::Attempts),
+    Explain(explain::Explain),
+    Whatif(whatif::Whatif),
+    Handlers(handlers::Handlers),
+    Work(work::Work),
+    #[command(subcommand)]
+    Keys(keys::Keys),
     /// Run scenarios: stories about events, and the answers that must come.
     Test(test::Test),
     /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
@@ -35,14 +68,27 @@ enum Command {
     /// Look at contracts.
     #[command(subcommand)]
     Contract(contract::Contract),
+    Completions(completions::Completions),
 }
 
 fn main() -> ExitCode {
     let outcome = match Hapax::parse().command {
+        Command::Send(command) => command.run(),
+        Command::Tail(command) => command.run(),
+        Command::Streams(command) => command.run(),
+        Command::Lanes(command) => command.run(),
+        Command::Counters(command) => command.run(),
+        Command::Attempts(command) => command.run(),
+        Command::Explain(command) => command.run(),
+        Command::Whatif(command) => command.run(),
+        Command::Handlers(command) => command.run(),
+        Command::Work(command) => command.run(),
+        Command::Keys(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Contract(command) => command.run(),
+        Command::Completions(command) => command.run(),
     };
     match outcome {
         Ok(outcome) => outcome.into(),

@@ -2,6 +2,8 @@
 //!
 //! Every run has a folder of its own and names files without their paths, so nothing here depends on the machine.
 
+#[path = "cli/asked.rs"]
+mod asked;
 #[path = "cli/contracts.rs"]
 mod contracts;
 #[path = "cli/explain.rs"]
@@ -14,3 +16,9 @@ mod page;
 mod program;
 #[path = "cli/scenarios.rs"]
 mod scenarios;
+#[path = "cli/sent.rs"]
+mod sent;
+#[path = "cli/served.rs"]
+mod served;
+#[path = "cli/worked.rs"]
+mod worked;

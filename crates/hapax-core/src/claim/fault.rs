@@ -36,6 +36,22 @@ pub enum ClaimFault {
 }
 
 impl ClaimFault {
+    /// Every one.
+    pub const ALL: [Self; 12] = [
+        Self::LeaseLost,
+        Self::AlreadyDone,
+        Self::NotClaimed,
+        Self::NotDead,
+        Self::ReasonRequired,
+        Self::LaneRequired,
+        Self::SeqRequired,
+        Self::PlaceDiffers,
+        Self::PlaceTaken,
+        Self::PlacePassed,
+        Self::ResultTooLarge,
+        Self::ResultNotJson,
+    ];
+
     /// The code on the wire.
     pub fn code(self) -> &'static str {
         self.row().0

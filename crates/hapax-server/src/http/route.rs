@@ -50,8 +50,10 @@ pub(super) use action;
 
 /// Every route, in the order of the documentation.
 pub fn routes() -> impl Iterator<Item = &'static Route> {
-    use super::{attempts, counters, events, explain, handlers, keys, lanes, ledger, probes, streams};
-    let all: [&'static [Route]; 10] = [
+    use super::{
+        attempts, counters, events, explain, handlers, keys, lanes, ledger, openapi, pages, probes, streams, whatif,
+    };
+    let all: [&'static [Route]; 13] = [
         streams::ROUTES,
         events::ROUTES,
         ledger::ROUTES,
@@ -59,9 +61,12 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
         lanes::ROUTES,
         counters::ROUTES,
         attempts::ROUTES,
+        whatif::ROUTES,
         handlers::ROUTES,
         keys::ROUTES,
         probes::ROUTES,
+        openapi::ROUTES,
+        pages::ROUTES,
     ];
     all.into_iter().flatten()
 }

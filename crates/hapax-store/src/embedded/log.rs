@@ -14,12 +14,14 @@
 //! start does), `read`, `witness`, `reserve`, `compact`.
 
 mod compact;
+mod copy;
 mod error;
 mod format;
 mod read;
 mod recovery;
 mod reserve;
 mod segment;
+mod survey;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -29,11 +31,13 @@ mod witness;
 use std::fmt;
 
 pub use compact::Compacted;
+pub use copy::{Copied, CopyError, copy};
 pub use error::{Because, Corrupt, Failure, LogError, What};
 pub use format::LogId;
 pub use read::{Frame, Frames, Reader, SegmentView};
 pub use recovery::{Cut, Opened, Warning};
 pub use reserve::Space;
+pub use survey::{Met, Surveyed, bytes, survey};
 
 use crate::embedded::disk::{Disk, DiskFile};
 use format::{Header, Link, Mark, SECTOR, Section};

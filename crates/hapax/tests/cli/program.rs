@@ -33,6 +33,11 @@ pub fn run(test: &str, files: &[(&str, &[u8])], arguments: &[&str], input: &str)
     }
     let mut program = Command::new(env!("CARGO_BIN_EXE_hapax"));
     program.args(arguments).current_dir(folder).env("NO_COLOR", "1");
+    run_in(&mut program, input)
+}
+
+/// Runs a program that is ready to be run, with this on standard input.
+pub fn run_in(program: &mut Command, input: &str) -> Said {
     let mut child =
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
     // A program that refuses its arguments does not read, and that is its right.

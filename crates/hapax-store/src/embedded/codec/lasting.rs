@@ -99,6 +99,11 @@ impl<'b> Lasting<'b> {
         self.streams.get(place).map(|row| (place, row)).ok_or_else(missing)
     }
 
+    /// The stream of an entry, by its place alone.
+    pub fn stream_of(&self, index: u64) -> Option<usize> {
+        self.row(index).ok().map(|(place, _)| place)
+    }
+
     /// Everything that lasts.
     pub fn read(mut self) -> Result<Write, Undecodable> {
         self.tables.read_all()?;
