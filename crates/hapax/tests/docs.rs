@@ -3,6 +3,10 @@
 //! Not here: whether a sentence is true. A table, a link, a path, an example and a printed output can be compared with the
 //! program, and these are.
 
+#[path = "docs/console.rs"]
+mod console;
+#[path = "docs/http.rs"]
+mod http;
 #[path = "docs/keys.rs"]
 mod keys;
 #[path = "docs/knobs.rs"]
@@ -13,5 +17,7 @@ mod markdown;
 mod pages;
 #[path = "docs/readme.rs"]
 mod readme;
+#[path = "docs/server.rs"]
+mod server;
 #[path = "docs/words.rs"]
 mod words;
