@@ -3,11 +3,14 @@
 //! Where the keys are kept is the one thing that differs between asking a server and opening a store that no server has
 //! open; [`Keeper`] is that difference.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 use hapax_client::{Call, Retry, Route};
 use serde_json::{Value, json};
 
 use crate::field::text;
+use crate::key_store::KeyStore;
 use crate::outcome::Outcome;
 use crate::remote::{Remote, Server, told};
 use crate::say;
@@ -68,18 +71,25 @@ pub(crate) enum Role {
 /// Where the keys are kept.
 #[derive(Args)]
 pub(crate) struct Kept {
+    /// A store that no server has open, instead of a server: for the first key, and for those of other tenants.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
     #[command(flatten)]
     remote: Remote,
 }
 
-/// Whoever keeps the keys. A store that is opened without a server becomes a second variant here.
+/// Whoever keeps the keys.
 enum Keeper {
     Server(Server),
+    Store(KeyStore),
 }
 
 impl Kept {
     fn keeper(&self) -> anyhow::Result<Keeper> {
-        Ok(Keeper::Server(self.remote.server()?))
+        Ok(match &self.store {
+            Some(place) => Keeper::Store(KeyStore::open(place)?),
+            None => Keeper::Server(self.remote.server()?),
+        })
     }
 }
 
@@ -90,14 +100,20 @@ impl Keys {
                 let wish = wish(role, stream, lane, tenant, name);
                 match kept.keeper()? {
                     Keeper::Server(server) => create(&server, &wish)?,
+                    Keeper::Store(store) => store.create(&wish)?,
                 }
             }
             Self::List { kept } => match kept.keeper()? {
                 Keeper::Server(server) => list(&server)?,
+                Keeper::Store(store) => store.list()?,
             },
             Self::Revoke { id, kept } => match kept.keeper()? {
                 Keeper::Server(server) => {
                     server.call(&Call::delete(Route::to(&["v1", "keys", &id])))?;
+                    say::line(format_args!("{id} is revoked"));
+                }
+                Keeper::Store(store) => {
+                    store.revoke(&id)?;
                     say::line(format_args!("{id} is revoked"));
                 }
             },
@@ -141,13 +157,16 @@ fn create(server: &Server, wish: &Value) -> anyhow::Result<()> {
 fn list(server: &Server) -> anyhow::Result<()> {
     let found = server.list(Route::to(&["v1", "keys"]), "keys", u64::MAX)?;
     server.show_list(&found, |keys| {
-        let mut table = Table::new(["ID", "ROLE", "STREAMS", "LANES", "TENANT", "NAME", "CREATED", "REVOKED"]);
-        for key in keys {
-            table.row(
-                ["/id", "/role", "/streams", "/lanes", "/tenant", "/note", "/created_at", "/revoked_at"]
-                    .map(|pointer| text(key, pointer)),
-            );
-        }
-        table.print("There are no keys: whoever reaches the server may do everything.");
+        print(keys);
     })
+}
+
+/// Keys as a table.
+pub(crate) fn print(keys: &[Value]) {
+    let mut table = Table::new(["ID", "ROLE", "STREAMS", "LANES", "TENANT", "NAME", "CREATED", "REVOKED"]);
+    let pointers = ["/id", "/role", "/streams", "/lanes", "/tenant", "/note", "/created_at", "/revoked_at"];
+    for key in keys {
+        table.row(pointers.map(|pointer| text(key, pointer)));
+    }
+    table.print("There are no keys: whoever reaches the server may do everything.");
 }

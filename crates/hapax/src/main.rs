@@ -4,16 +4,21 @@
 //! or the server cannot be reached.
 
 mod attempts;
+mod backup;
 mod completions;
 mod contract;
 mod counters;
 mod explain;
 mod field;
 mod handlers;
+mod key_store;
 mod keys;
 mod lanes;
 mod outcome;
 mod paint;
+mod progress;
+mod rebuild;
+mod recount;
 mod remote;
 mod say;
 mod scenario;
@@ -25,6 +30,7 @@ mod streams;
 mod table;
 mod tail;
 mod test;
+mod verify;
 mod whatif;
 mod work;
 mod written;
@@ -59,6 +65,11 @@ enum Command {
     Work(work::Work),
     #[command(subcommand)]
     Keys(keys::Keys),
+    Verify(verify::Verify),
+    Recount(recount::Recount),
+    Rebuild(rebuild::Rebuild),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     /// Run scenarios: stories about events, and the answers that must come.
     Test(test::Test),
     /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
@@ -84,6 +95,11 @@ fn main() -> ExitCode {
         Command::Handlers(command) => command.run(),
         Command::Work(command) => command.run(),
         Command::Keys(command) => command.run(),
+        Command::Verify(command) => command.run(),
+        Command::Recount(command) => command.run(),
+        Command::Rebuild(command) => command.run(),
+        Command::Backup(command) => command.run(),
+        Command::Restore(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Config(command) => command.run(),

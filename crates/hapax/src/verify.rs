@@ -1,0 +1,116 @@
+//! `hapax verify`: proves a ledger from its log, entry by entry, also beside a running server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
+use hapax_core::event::Digest;
+use hapax_store::embedded::disk::RealDisk;
+use hapax_store::embedded::verify::{Proof, bytes, verify};
+use hapax_store::seam::StreamKey;
+use serde::Deserialize;
+
+use crate::outcome::Outcome;
+use crate::progress::Progress;
+use crate::remote::Output;
+use crate::say;
+
+/// Prove that nothing in a ledger was edited, removed, moved or cut off, and name every entry that was.
+///
+/// It reads the log alone and may run beside a server. A ledger that was cut off at its end looks whole from inside:
+/// save the heads now (--save), keep them elsewhere, and compare later (--against).
+///
+/// Example: hapax verify --store hapax-data --save heads.json
+#[derive(Args)]
+pub(crate) struct Verify {
+    /// The directory of the store.
+    #[arg(long, value_name = "DIR", env = "HAPAX_STORE", default_value = "./hapax-data")]
+    store: PathBuf,
+    /// Compare with heads that were saved before.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Save where every stream ends, for a later comparison.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// How the result is shown.
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+#[derive(Deserialize)]
+struct Saved {
+    heads: Vec<SavedHead>,
+}
+
+#[derive(Deserialize)]
+struct SavedHead {
+    tenant: Arc<str>,
+    stream: Arc<str>,
+    offset: u64,
+    hash: String,
+}
+
+impl Verify {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let saved = self.saved()?;
+        if !self.store.join("log").is_dir() {
+            bail!("{} holds no ledger", self.store.display());
+        }
+        let cannot = || format!("cannot read {}", self.store.display());
+        let disk = RealDisk::at(&self.store).with_context(cannot)?;
+        let progress = Progress::bytes(bytes(&disk).with_context(cannot)?, "read");
+        let proof = verify(&disk, &saved, |behind| progress.at(behind)).with_context(cannot)?;
+        progress.done();
+        if let Some(file) = &self.save {
+            let text = serde_json::to_string_pretty(&serde_json::json!({ "heads": proof.heads }))?;
+            std::fs::write(file, text + "\n").with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        if self.output == Output::Json {
+            say::line(serde_json::to_string(&proof)?);
+        } else {
+            tell(&proof);
+        }
+        Ok(if proof.findings.is_empty() { Outcome::Fine } else { Outcome::Failed })
+    }
+
+    fn saved(&self) -> anyhow::Result<BTreeMap<StreamKey, (u64, Digest)>> {
+        let Some(file) = &self.against else { return Ok(BTreeMap::new()) };
+        let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let saved: Saved = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not what `hapax verify --save` writes", file.display()))?;
+        let head = |head: SavedHead| {
+            let hash = digest(&head.hash).ok_or_else(|| anyhow!("{:?} in {} is no hash", head.hash, file.display()))?;
+            Ok((StreamKey { tenant: head.tenant, stream: head.stream }, (head.offset, hash)))
+        };
+        saved.heads.into_iter().map(head).collect()
+    }
+}
+
+fn tell(proof: &Proof) {
+    for finding in &proof.findings {
+        say::line(format_args!("WRONG  {finding}"));
+    }
+    for head in &proof.heads {
+        let (tenant, stream, offset) = (&head.tenant, &head.stream, head.offset);
+        say::line(format_args!("{tenant}/{stream} ends at {offset}, {}", hapax_core::receipt::hex(&head.hash)));
+    }
+    let (entries, frames, wrong) = (proof.entries, proof.frames, proof.findings.len());
+    match wrong {
+        0 => say::line(format_args!("{entries} entries in {frames} commits: the chain holds")),
+        1 => say::line(format_args!("{entries} entries in {frames} commits: 1 thing is wrong")),
+        _ => say::line(format_args!("{entries} entries in {frames} commits: {wrong} things are wrong")),
+    }
+}
+
+fn digest(text: &str) -> Option<Digest> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
