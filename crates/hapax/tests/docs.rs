@@ -13,6 +13,8 @@ mod keys;
 mod knobs;
 #[path = "docs/markdown.rs"]
 mod markdown;
+#[path = "docs/operating.rs"]
+mod operating;
 #[path = "docs/pages.rs"]
 mod pages;
 #[path = "docs/readme.rs"]
