@@ -9,20 +9,35 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::markdown::Page;
+use crate::markdown::{Page, page};
+use crate::server::Server;
 
 /// A command and what it is shown to print.
-pub(crate) struct Example {
-    pub(crate) command: String,
-    pub(crate) shown: String,
+struct Example {
+    command: String,
+    shown: String,
 }
 
-/// The examples of a page that talk to a server, in order.
-pub(crate) fn examples(page: &Page) -> Vec<Example> {
+/// Runs the examples of a page that talk to a server, in order, on one with an empty store.
+pub(crate) fn check_examples(path: &str, count: usize) {
+    let examples = examples(&page(path));
+    assert_eq!(examples.len(), count, "the examples in {path}: one that is not found is not run");
+    let server = Server::start();
+    let commands: Vec<_> = examples.iter().map(|example| server.here(&example.command)).collect();
+    let printed = run(&commands, server.folder.path());
+    for (Example { command, shown }, printed) in examples.iter().zip(&printed) {
+        let printed = server.shown(printed);
+        if let Err(fitting) = fits(shown, &printed) {
+            panic!("{path} shows\n$ {command}\n{shown}\nit prints\n{printed}\nwhat fits is\n{fitting}");
+        }
+    }
+}
+
+fn examples(page: &Page) -> Vec<Example> {
     let blocks = page.blocks().into_iter().filter(|block| block.info == "console");
-    let examples: Vec<_> = blocks.flat_map(|block| parse(&block.body)).collect();
-    // What starts the server is shown, too; here it runs already.
-    examples.into_iter().filter(|example| !example.command.starts_with("hapax ")).collect()
+    let examples = blocks.flat_map(|block| parse(&block.body));
+    // What the program prints by itself is the affair of others.
+    examples.filter(|it| !it.command.starts_with("hapax ") && !it.command.starts_with("target/")).collect()
 }
 
 fn parse(body: &str) -> Vec<Example> {
@@ -91,7 +106,7 @@ fn pieces(text: &str) -> Vec<Piece> {
 }
 
 /// Does what was printed fit what is shown? If not: how much of what is shown fits.
-pub(crate) fn fits(shown: &str, printed: &str) -> Result<(), String> {
+fn fits(shown: &str, printed: &str) -> Result<(), String> {
     let (shown, printed) = (pieces(shown), pieces(printed));
     // Which beginnings of what was printed fit the pieces so far.
     let mut reached = vec![false; printed.len() + 1];

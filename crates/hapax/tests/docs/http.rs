@@ -10,7 +10,7 @@ use hapax_core::claim::Handler;
 use hapax_server::config::Limits;
 use hapax_server::http::routes;
 
-use crate::console::{examples, fits, run};
+use crate::console::check_examples;
 use crate::markdown::{code, page, root};
 use crate::server::Server;
 
@@ -53,18 +53,7 @@ fn every_route_has_its_row_and_the_reverse() {
 
 #[test]
 fn every_example_prints_what_is_shown() {
-    let server = Server::start();
-    let examples = examples(&page("docs/http.md"));
-    assert!(examples.len() > 30, "only {} examples were found", examples.len());
-    let commands: Vec<_> = examples.iter().map(|example| server.here(&example.command)).collect();
-    let printed = run(&commands, server.folder.path());
-    for (example, printed) in examples.iter().zip(&printed) {
-        let printed = server.shown(printed);
-        if let Err(fitting) = fits(&example.shown, &printed) {
-            let (command, shown) = (&example.command, &example.shown);
-            panic!("docs/http.md shows\n$ {command}\n{shown}\nit prints\n{printed}\nwhat fits is\n{fitting}");
-        }
-    }
+    check_examples("docs/http.md", 64);
 }
 
 /// Every limit with its default. A new one does not compile here until it is listed.

@@ -112,7 +112,8 @@ fn the_words_that_alerts_and_dashboard_ask_for_are_there() {
             ("verdict", Verdict::ALL.iter().map(|it| it.name()).collect()),
         ] {
             for asked in text.split(&format!("{label}=")).skip(1) {
-                let values = asked.trim_start_matches('~').trim_start_matches('"').split('"').next().unwrap_or_default();
+                let values =
+                    asked.trim_start_matches('~').trim_start_matches('"').split('"').next().unwrap_or_default();
                 let unknown: Vec<_> = values.split('|').filter(|value| !known.contains(value)).collect();
                 assert!(unknown.is_empty(), "there is no {label} {unknown:?}");
             }
