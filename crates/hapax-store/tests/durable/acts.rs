@@ -118,9 +118,9 @@ pub(crate) fn happen<S: Store>(
                         Word::Retry => Call::Retry,
                         Word::Skip => Call::Skip { reason: "a test".to_string() },
                     };
-                    Ask::Call(CallAsk { handler, event_id, lane, call })
+                    Ask::Call(CallAsk { handler, event_id, stream: None, lane, call })
                 }
-                _ => Ask::Claim(ClaimAsk { handler, event_id, lane, epoch: 0, seq: None, owner: None }),
+                _ => Ask::Claim(ClaimAsk { handler, event_id, stream: None, lane, epoch: 0, seq: None, owner: None }),
             }
         }
         Act::Correct(id) => {
