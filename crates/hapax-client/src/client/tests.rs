@@ -62,6 +62,15 @@ fn a_server_that_is_not_there_is_named_with_its_address() {
 }
 
 #[test]
+fn a_server_without_tls_is_told_apart_and_not_asked_twice() {
+    let plain = Line::Say { status: 400, headers: "", body: String::new() };
+    let server = Fake::new(vec![plain]);
+    let url = server.url().replace("http://", "https://");
+    let error = Client::new(&url, None).expect("a URL").call(&post()).expect_err("no TLS");
+    assert!(error.to_string().starts_with(&format!("cannot reach {url}: it does not speak TLS there")), "{error}");
+}
+
+#[test]
 fn somebody_else_at_the_address_is_told_apart() {
     let page = Line::Say { status: 404, headers: "content-type: text/html\r\n", body: "<html>".to_owned() };
     let error = check(vec![page], 1).expect_err("no Hapax server");
