@@ -31,7 +31,7 @@ fn maps() -> Vec<Page> {
 
 #[test]
 fn every_path_on_the_map_exists() {
-    let rooms = ["crates/", "contracts/", "docs/", "scenarios/", "scripts/", ".ci/"];
+    let rooms = ["crates/", "contracts/", "docs/", "ops/", "scenarios/", "scripts/", ".ci/"];
     for page in maps() {
         for path in page.inline_code().into_iter().filter(|text| rooms.iter().any(|room| text.starts_with(room))) {
             assert!(root().join(path).exists(), "{}: there is no {path}", page.path.display());

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::console::check_examples;
 use crate::markdown::{Page, page, root};
 
 fn commands(page: &Page) -> Vec<String> {
@@ -16,7 +17,9 @@ fn the_two_commands_are_the_ones_that_the_machine_runs() {
     let commands = commands(&page("README.md"));
     let [main, test] = commands.as_slice() else { panic!("README.md has two commands, not {commands:?}") };
     let script = fs::read_to_string(root().join("scripts/test")).expect("scripts/test");
-    assert!(script.lines().any(|line| line == format!("step {main}")), "scripts/test does not run `{main}`");
+    // There it does not wait for anybody.
+    let run = format!("step {main} --fast --exit ");
+    assert!(script.lines().any(|line| line.starts_with(&run)), "scripts/test does not run `{main}`");
     assert_eq!(test, "./scripts/test");
     let run = fs::read_to_string(root().join(".ci/run")).expect(".ci/run");
     let lines: Vec<_> = run.lines().filter(|line| !line.starts_with('#') && !line.starts_with("set ")).collect();
@@ -56,7 +59,8 @@ fn scenario(page: &Page) -> String {
 #[test]
 fn what_it_shows_is_what_the_program_prints() {
     let page = page("README.md");
-    let consoles: Vec<_> = page.blocks().into_iter().filter(|block| block.info == "console").collect();
+    let consoles = page.blocks().into_iter().filter(|block| block.info == "console");
+    let consoles: Vec<_> = consoles.filter(|block| !block.body.starts_with("$ curl ")).collect();
     assert_eq!(consoles.len(), 2);
     for console in consoles {
         let (command, shown) = console.body.split_once('\n').expect("a command and its output");
@@ -69,6 +73,11 @@ fn what_it_shows_is_what_the_program_prints() {
         }
         assert_eq!(output.status.code(), Some(1), "the scenario has a mistake");
     }
+}
+
+#[test]
+fn the_first_receipt_is_the_one_that_is_shown() {
+    check_examples("README.md", 4);
 }
 
 #[test]

@@ -1,12 +1,18 @@
-//! Every word of the closed vocabularies has its row in `docs/contract.md`, with the right status, state and class, and
-//! no row speaks of a word that is gone.
+//! Every word of the closed vocabularies has its row, with the right status, state, class and effect, and no row speaks of
+//! a word that is gone. Words about events are in `docs/contract.md`, problems in `docs/http.md`, and each in one place.
 
 use hapax_core::claim::ClaimFault;
-use hapax_core::problem::ProblemCode;
+use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::refusal::{Refusal, Why};
 use hapax_core::words::{Code, Mark, State, Verdict};
 
 use crate::markdown::{code, page};
+
+/// Where the table of these words stands.
+fn place_of(first: &str) -> (&'static str, &'static str) {
+    let (contract, http) = ("docs/contract.md", "docs/http.md");
+    if first == "problem" { (http, contract) } else { (contract, http) }
+}
 
 /// The rows of a table by their word, and the rest of their cells.
 fn table(first: &str) -> Vec<(String, Vec<String>)> {
@@ -14,14 +20,17 @@ fn table(first: &str) -> Vec<(String, Vec<String>)> {
         let word = code(&cells[0]).first().map(|word| (*word).to_owned());
         (word.unwrap_or_else(|| panic!("a row of the table of {first} has no word: {cells:?}")), cells[1..].to_vec())
     };
-    page("docs/contract.md").rows(first).into_iter().map(row).collect()
+    page(place_of(first).0).rows(first).into_iter().map(row).collect()
 }
 
 /// The table has exactly these words, in this order.
 fn lists(first: &str, words: &[&str]) -> Vec<(String, Vec<String>)> {
     let rows = table(first);
     let found: Vec<_> = rows.iter().map(|(word, _)| word.as_str()).collect();
-    assert_eq!(found, words, "the table of {first} in docs/contract.md");
+    let (here, other) = place_of(first);
+    assert_eq!(found, words, "the table of {first} in {here}");
+    let header = format!("| {first} |");
+    assert!(!page(other).text.lines().any(|line| line.starts_with(&header)), "{other} has a table of {first}, too");
     rows
 }
 
@@ -62,13 +71,14 @@ fn every_state_has_its_class() {
 }
 
 #[test]
-fn every_problem_has_its_status() {
-    let problems = ProblemCode::ALL.iter().map(|word| (word.name(), word.status()));
-    let faults = FAULTS.iter().map(|fault| (fault.code(), fault.status()));
+fn every_problem_has_its_status_and_its_effect() {
+    let problems = ProblemCode::ALL.iter().map(|word| (word.name(), word.status(), word.effect()));
+    let faults = FAULTS.iter().map(|fault| (fault.code(), fault.status(), Problem::from(*fault).effect));
     let all: Vec<_> = problems.chain(faults).collect();
-    let rows = lists("problem", &names(&all, |(name, _)| name));
-    for ((name, status), (_, cells)) in all.iter().zip(&rows) {
+    let rows = lists("problem", &names(&all, |(name, ..)| name));
+    for ((name, status, effect), (_, cells)) in all.iter().zip(&rows) {
         assert_eq!(cells[0], status.to_string(), "the status of {name}");
+        assert_eq!(code(&cells[1]), [effect.name()], "the effect of {name}");
     }
 }
 

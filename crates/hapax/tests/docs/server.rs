@@ -1,0 +1,65 @@
+//! A real server on an empty store, for the pages whose examples talk to one.
+//!
+//! It ends with its value; its store lies in a directory of its own that goes with it.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use tempfile::TempDir;
+
+/// What the pages call it.
+const SHOWN: &str = "127.0.0.1:4090";
+
+/// A running server.
+pub(crate) struct Server {
+    /// Where it listens: address and port.
+    pub(crate) address: String,
+    /// A directory for whoever talks to it.
+    pub(crate) folder: TempDir,
+    process: Child,
+}
+
+impl Server {
+    /// Starts one and waits until it listens.
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut process = Command::new(env!("CARGO_BIN_EXE_hapax"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", "store"])
+            .current_dir(folder.path())
+            .env_clear()
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut lines = BufReader::new(process.stderr.take().expect("its log")).lines();
+        let mut said = Vec::new();
+        let address = loop {
+            let line = lines.next().unwrap_or_else(|| panic!("the server ended: {said:?}")).expect("a line of its log");
+            if let Some((_, rest)) = line.split_once("listening on http://") {
+                break rest.split(',').next().unwrap_or_default().to_owned();
+            }
+            said.push(line);
+        };
+        // A log that nobody reads would stop the server once the pipe is full.
+        thread::spawn(move || lines.for_each(drop));
+        Self { address, folder, process }
+    }
+
+    /// A text of a page, with this server in the place of the one that is shown.
+    pub(crate) fn here(&self, text: &str) -> String {
+        text.replace(SHOWN, &self.address)
+    }
+
+    /// An answer's words, as the page would show them.
+    pub(crate) fn shown(&self, text: &str) -> String {
+        text.replace(&self.address, SHOWN)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
