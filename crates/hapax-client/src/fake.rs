@@ -95,11 +95,6 @@ impl Fake {
         Client::new(&self.url, Some("secret")).expect("a URL").with_retry(retry)
     }
 
-    /// Where it is.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
     /// What it heard so far.
     pub(crate) fn heard(&self) -> Vec<Heard> {
         self.heard.lock().expect("the list").clone()
