@@ -37,7 +37,10 @@ pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
     match hear.recv() {
         Ok(address) => Ok(House { url: format!("http://{address}"), stop, quit, server }),
         // It ended before it listened, and says why.
-        Err(_) => Err(ended(server).err().unwrap_or_else(|| anyhow!("the server ended before it listened"))),
+        Err(_) => match ended(server) {
+            Ok(()) => Err(anyhow!("the server ended before it listened")),
+            Err(error) => Err(anyhow!("{error:#}. --listen and --store name other places.")),
+        },
     }
 }
 
