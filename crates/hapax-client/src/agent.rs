@@ -12,6 +12,9 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Silence for so long is a broken connection: the server answers within seconds, and followers hear from it more often.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
+/// A server hangs up on connections that are silent for ten seconds, and a call on one of those would have to be repeated.
+const IDLE_MAX: Duration = Duration::from_secs(5);
+
 /// For a host; trusting those whom browsers trust, or only these.
 pub(crate) fn agent(host: &str, roots: Option<RootCerts>) -> Agent {
     let mut config = Agent::config_builder()
@@ -20,6 +23,7 @@ pub(crate) fn agent(host: &str, roots: Option<RootCerts>) -> Agent {
         .max_redirects_will_error(false)
         .timeout_connect(Some(CONNECT_MAX))
         .timeout_per_read(Some(SILENCE_MAX))
+        .max_idle_age(IDLE_MAX)
         .user_agent(concat!("hapax-client/", env!("CARGO_PKG_VERSION")));
     if host == "localhost" || host.starts_with("127.") || host == "[::1]" {
         // A proxy's own loopback is another machine's.

@@ -5,6 +5,7 @@
 //! (the same request is still running), 429, 5xx. Not tried again: everything that is an answer. Not here: what the
 //! answers mean.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -182,14 +183,17 @@ impl Client {
     }
 
     fn broken(&self, error: &ureq::Error) -> Failure {
-        let again = matches!(
-            error,
-            ureq::Error::Io(_)
-                | ureq::Error::Protocol(_)
-                | ureq::Error::Timeout(_)
-                | ureq::Error::HostNotFound
-                | ureq::Error::ConnectionFailed
-        );
+        // Whoever speaks no TLS, or shows a certificate that is not trusted, will do so again.
+        let stubborn = matches!(error, ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData);
+        let again = !stubborn
+            && matches!(
+                error,
+                ureq::Error::Io(_)
+                    | ureq::Error::Protocol(_)
+                    | ureq::Error::Timeout(_)
+                    | ureq::Error::HostNotFound
+                    | ureq::Error::ConnectionFailed
+            );
         let error = Error::Unreachable { url: self.url.clone(), why: in_words(error) };
         Failure { error, again, after: None }
     }
@@ -197,7 +201,6 @@ impl Client {
 
 /// What happened, without the numbers of the operating system.
 fn in_words(error: &ureq::Error) -> String {
-    use std::io::ErrorKind;
     let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
     let known = [
         (ErrorKind::ConnectionRefused, "connection refused"),
@@ -211,6 +214,11 @@ fn in_words(error: &ureq::Error) -> String {
         (Some((_, words)), _) => (*words).to_owned(),
         (None, ureq::Error::HostNotFound) => "there is no such host".to_owned(),
         (None, ureq::Error::Timeout(_)) => "it did not answer in time".to_owned(),
+        (None, ureq::Error::Io(error)) if error.kind() == ErrorKind::InvalidData => match error.to_string() {
+            why if why.contains("certificate") => format!("its certificate is not trusted ({why})"),
+            why => format!("it does not speak TLS there ({why})"),
+        },
+        (None, ureq::Error::Io(error)) => error.to_string(),
         (None, error) => error.to_string(),
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::Document;
+use crate::json::{Document, Node};
 use crate::number::Number;
 use crate::pointer::Pointer;
 
@@ -86,6 +86,7 @@ impl<'d> Payload<'d> {
             .map(|pointer| Part { tree: root.at(&pointer).map(Tree::of), pointer })
             .collect();
         let mut payload = Payload { parts };
+        payload.leave_out_default_type(root);
         for pointer in &rules.exclude {
             payload.remove(pointer);
         }
@@ -104,6 +105,14 @@ impl<'d> Payload<'d> {
             payload.change(pointer, |shape| shape.as_text().map(|text| Shape::Text(lowercase(text).into())));
         }
         payload
+    }
+
+    /// A CloudEvent that says it is `application/json` says what its silence would mean.
+    fn leave_out_default_type(&mut self, root: Node<'_>) {
+        let says = |name: &str, text: &str| root.get(name).and_then(|node| node.as_str()).is_some_and(|it| it == text);
+        if says("specversion", "1.0") && says("datacontenttype", "application/json") {
+            self.remove(&Pointer::from(vec!["datacontenttype".to_owned()]));
+        }
     }
 
     fn convert(&mut self, rule: &Units) {

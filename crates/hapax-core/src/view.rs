@@ -362,9 +362,11 @@ impl Serialize for HandlerView<'_> {
             guarantee: &'static str,
             lag: u64,
             dead: u64,
+            /// Everything at or below this offset is done: an offset is never below its event's ordinal.
+            low_water: u64,
         }
-        let guarantee = self.handler.guarantee();
+        let (guarantee, low_water) = (self.handler.guarantee(), self.state.passed.low_water());
         let lag = self.state.lag(self.events);
-        Shape { handler: self.handler, guarantee, lag, dead: self.state.dead }.serialize(serializer)
+        Shape { handler: self.handler, guarantee, lag, dead: self.state.dead, low_water }.serialize(serializer)
     }
 }

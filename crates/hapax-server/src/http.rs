@@ -34,13 +34,12 @@ mod streams;
 mod whatif;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::Read;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::config::Limits;
@@ -70,7 +69,7 @@ pub struct App {
     pub followers: Arc<Semaphore>,
     /// One what-if at a time.
     pub asking: Semaphore,
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
     router: Router,
 }
 
@@ -91,19 +90,24 @@ impl App {
     ) -> Self {
         let memory = Arc::new(Semaphore::new(limits.waiting_bytes_max.div_ceil(1024)));
         let followers = Arc::new(Semaphore::new(limits.followers_max));
-        let (running, stopping) = (running::Running::default(), AtomicBool::new(false));
+        let (running, stopping) = (running::Running::default(), watch::Sender::new(false));
         let (asking, router) = (Semaphore::new(1), Router::new());
         Self { reader, inbox, clock, metrics, limits, running, memory, followers, asking, stopping, router }
     }
 
     /// From now on the server is not ready, and followers end.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
     }
 
     /// Is the server about to stop?
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        *self.stopping.borrow()
+    }
+
+    /// Changes when the server is about to stop.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 
     /// Answers a request. Whatever goes wrong is an answer too.

@@ -2,11 +2,15 @@
 //!
 //! Ids, lanes and keys are never labels: their number has no bound.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use hapax_core::duration::Bound;
+use hapax_core::lane::Lane;
 use hapax_core::receipt::Receipt;
+use hapax_core::time::Time;
 use hapax_core::words::{Mark, Verdict};
-use hapax_store::seam::{Figures, Read};
+use hapax_store::seam::{Figures, Read, StreamKey};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -35,6 +39,7 @@ pub struct Metrics {
     pub followers: Gauge,
     gaps_open: Family<StreamLabels, Gauge>,
     lanes: Family<StreamLabels, Gauge>,
+    stale_lanes: Family<StreamLabels, Gauge>,
     offset: Family<StreamLabels, Gauge<u64, AtomicU64>>,
     lag: Family<HandlerLabels, Gauge>,
     dead: Family<HandlerLabels, Gauge>,
@@ -48,6 +53,7 @@ pub struct Metrics {
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct VerdictLabels {
+    tenant: String,
     stream: String,
     verdict: &'static str,
     code: &'static str,
@@ -55,6 +61,7 @@ struct VerdictLabels {
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct MarkLabels {
+    tenant: String,
     stream: String,
     mark: &'static str,
 }
@@ -101,6 +108,7 @@ impl Default for Metrics {
             followers: Gauge::default(),
             gaps_open: Family::default(),
             lanes: Family::default(),
+            stale_lanes: Family::default(),
             offset: Family::default(),
             lag: Family::default(),
             dead: Family::default(),
@@ -137,6 +145,7 @@ impl Metrics {
         registry.register("followers", "Connections that follow a stream", self.followers.clone());
         registry.register("gaps_open", "Open gaps of all lanes", self.gaps_open.clone());
         registry.register("lanes", "Lanes", self.lanes.clone());
+        registry.register("stale_lanes", "Lanes that were silent for too long", self.stale_lanes.clone());
         registry.register("ledger_offset", "Where the ledger ends", self.offset.clone());
         registry.register("handler_lag", "Events that a handler has still to do", self.lag.clone());
         registry.register("dead_letters", "Claims that were given up", self.dead.clone());
@@ -171,7 +180,7 @@ impl Metrics {
     }
 
     /// Events were judged. Counted up per request, because a label costs more than an event.
-    pub fn receipts(&self, stream: &str, receipts: &[Receipt]) {
+    pub fn receipts(&self, tenant: &str, stream: &str, receipts: &[Receipt]) {
         let mut tally: Vec<((Verdict, &'static str), u64)> = Vec::new();
         let mut marks = vec![0_u64; Mark::ALL.len()];
         for receipt in receipts {
@@ -188,18 +197,22 @@ impl Metrics {
             }
         }
         for ((verdict, code), count) in tally {
-            let labels = VerdictLabels { stream: stream.to_owned(), verdict: verdict.name(), code };
+            let labels =
+                VerdictLabels { tenant: tenant.to_owned(), stream: stream.to_owned(), verdict: verdict.name(), code };
             self.events.get_or_create(&labels).inc_by(count);
         }
         for (mark, count) in Mark::ALL.iter().zip(marks).filter(|(_, count)| *count > 0) {
-            self.marks.get_or_create(&MarkLabels { stream: stream.to_owned(), mark: mark.name() }).inc_by(count);
+            self.marks
+                .get_or_create(&MarkLabels { tenant: tenant.to_owned(), stream: stream.to_owned(), mark: mark.name() })
+                .inc_by(count);
         }
     }
 
     /// Everything as Prometheus reads it. What is kept in the store is asked for now.
-    pub fn text(&self, reader: &dyn Read, steps_back: u64) -> String {
+    pub fn text(&self, reader: &dyn Read, steps_back: u64, now: Time) -> String {
         if let Ok(figures) = reader.figures() {
             self.gauge(&figures);
+            figures.streams.iter().for_each(|stream| self.silence(reader, &stream.key, now));
         }
         self.steps_back.inc_by(steps_back.saturating_sub(self.steps_back.get()));
         self.resident_bytes.set(resident_bytes());
@@ -207,6 +220,24 @@ impl Metrics {
         // Writing to a string cannot fail.
         _ = encode(&mut text, &self.registry);
         text
+    }
+
+    /// Counts the lanes that were silent for longer than their contract allows. Where none is, nothing is looked at.
+    fn silence(&self, reader: &dyn Read, stream: &StreamKey, now: Time) {
+        let silence = reader.versions(stream).ok().and_then(|mut all| all.pop()).map(|it| it.contract.silence);
+        let Some(silence) = silence.filter(|silence| *silence != Bound::None) else { return };
+        let mut after: Arc<str> = Arc::from("");
+        let mut stale = 0;
+        while let Ok(page) = reader.lanes(stream, false, &after, 1_000) {
+            let is_stale = |lane: &Lane| lane.last_arrival.is_some_and(|last| !silence.holds(now.since(last)));
+            stale += page.items.iter().filter(|(_, record)| is_stale(&record.lane)).count() as i64;
+            match page.next {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        let labels = StreamLabels { tenant: stream.tenant.to_string(), stream: stream.stream.to_string() };
+        self.stale_lanes.get_or_create(&labels).set(stale);
     }
 
     fn gauge(&self, figures: &Figures) {

@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hapax_store::seam::{Read, Store, StoreError};
 use hyper::body::Incoming;
@@ -85,7 +86,7 @@ pub async fn serve<S: Store + Send + 'static>(
     if late {
         tracing::warn!("some requests did not end in time");
     }
-    drop(app);
+    app.inbox.stop().await;
     let (store, error) = tokio::task::block_in_place(|| writer.join());
     match error {
         Some(error) => Err(ServerError::Store(error)),
@@ -108,7 +109,7 @@ async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulSh
             Err(error) => {
                 // Out of descriptors, or a connection that is gone already: neither ends the server.
                 tracing::warn!(%error, "a connection was not accepted");
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };

@@ -24,8 +24,14 @@ pub const DEFAULT_TENANT: &str = "default";
 /// Where requests wait.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    sender: mpsc::Sender<Waiting>,
+    sender: mpsc::Sender<Message>,
     turns: watch::Receiver<u64>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Ask(Box<Waiting>),
+    Stop,
 }
 
 /// One request that waits, with all that is let go when it was answered.
@@ -49,14 +55,27 @@ impl Inbox {
     /// Hands in a request and waits for its answer.
     pub async fn ask(&self, request: Request, held: Held) -> Result<Answer, Problem> {
         let (answer, answered) = oneshot::channel();
-        self.sender.try_send(Waiting { request, answer, _held: held }).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => busy("too many requests wait"),
-            mpsc::error::TrySendError::Closed(_) => stopped(),
+        self.sender.try_send(Message::Ask(Box::new(Waiting { request, answer, _held: held }))).map_err(|error| {
+            match error {
+                mpsc::error::TrySendError::Full(_) => busy("too many requests wait"),
+                mpsc::error::TrySendError::Closed(_) => stopped(),
+            }
         })?;
         // Without an answer the writer has ended, and whether this request was part of its last turn nobody knows.
         answered.await.unwrap_or_else(|_| {
             Err(Problem::new(ProblemCode::StoreStopped, "the store stopped while this request was waiting"))
         })
+    }
+
+    /// Lets the writer end after everything that waits now, whoever still holds an inbox.
+    pub async fn stop(&self) {
+        // If it has ended already, that is as good.
+        _ = self.sender.send(Message::Stop).await;
+    }
+
+    /// How many requests wait.
+    pub fn waiting(&self) -> usize {
+        self.sender.max_capacity() - self.sender.capacity()
     }
 
     /// Is there still a writer?
@@ -92,13 +111,13 @@ impl<S> Writer<S> {
         self.ended.clone()
     }
 
-    /// Waits for the writer, after every [`Inbox`] is gone. Answers with its store, and with the error that ended it.
+    /// Waits for the writer, after it was told to stop. Answers with its store, and with the error that ended it.
     pub fn join(self) -> (S, Option<StoreError>) {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-/// Starts the writer. It ends when every inbox is gone, or with the first error that is final.
+/// Starts the writer. It ends when it is told to, or with the first error that is final.
 pub fn start<S: Store + Send + 'static>(
     mut store: S,
     limits: &Limits,
@@ -122,7 +141,7 @@ pub fn start<S: Store + Send + 'static>(
 
 struct Writing<S> {
     store: S,
-    receiver: mpsc::Receiver<Waiting>,
+    receiver: mpsc::Receiver<Message>,
     turned: watch::Sender<u64>,
     metrics: Arc<Metrics>,
     turn_events_max: usize,
@@ -132,19 +151,35 @@ impl<S: Store> Writing<S> {
     fn run(&mut self) -> Option<StoreError> {
         let mut together = Vec::new();
         while let Some(first) = self.receiver.blocking_recv() {
-            let mut events = events_of(&first.request);
-            together.push(first);
+            let mut events = self.take(first, &mut together);
             while events < self.turn_events_max
                 && let Ok(next) = self.receiver.try_recv()
             {
-                events += events_of(&next.request);
-                together.push(next);
+                events += self.take(next, &mut together);
             }
-            if let Err(error) = self.turn(&mut together, events) {
+            if !together.is_empty()
+                && let Err(error) = self.turn(&mut together, events)
+            {
                 return Some(error);
             }
         }
         None
+    }
+
+    /// Takes a message; answers how many events it brings.
+    fn take(&mut self, message: Message, together: &mut Vec<Waiting>) -> usize {
+        match message {
+            Message::Ask(waiting) => {
+                let events = events_of(&waiting.request);
+                together.push(*waiting);
+                events
+            }
+            // What was sent before is still received.
+            Message::Stop => {
+                self.receiver.close();
+                0
+            }
+        }
     }
 
     /// Takes a turn. An error that is returned is final.

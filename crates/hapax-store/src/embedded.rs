@@ -1,17 +1,19 @@
-//! The store in a directory: the log is the truth, and the working state is what its frames add up to.
+//! The store in a directory: the log is the truth, everything else is what its frames add up to.
 //!
 //! ```text
-//! commit: the heads are as they were loaded? ▶ encode ▶ append and sync one frame ▶ apply it to the state
-//! open:   every frame of the log ▶ decode ▶ apply it to the state
+//! commit: the heads are as they were loaded? ▶ encode ▶ append and sync one frame ▶ tell the index ▶ apply it to the state
+//! open:   the frames that index and state lack ▶ decode ▶ tell the index ▶ apply it to the state
 //! ```
 //!
 //! `apply` is the only way into the state, in service and at a start alike, so recovery is not a second program. The first
 //! failed write or sync stops the store: nothing is acknowledged after it, and recovery is a restart.
 //!
-//! What is *not* here yet: an index on disk. The whole state is in memory, so a start reads the whole log, and a ledger
-//! must fit the memory. See `docs/decisions/0004-embedded-index.md` for what takes its place.
+//! Entries, identities and attempts are not in memory: the index says in which frame they are, and they are read from
+//! there. See `docs/decisions/0004-embedded-index.md`.
 //!
-//! Read in this order: [`log`](self::log) (bytes, durable), [`codec`] (what the bytes mean), [`disk`] (what the log asks of a disk).
+//! Read in this order: [`log`](self::log) (bytes, durable), [`codec`] (what the bytes mean), [`disk`] (what the log asks of
+//! a disk), [`index`] (where in the log something is), `frames` and [`reader`] (finding it), `snapshot` (the state on disk),
+//! `start` (what a start does), [`upkeep`] (what is done beside the turns).
 
 pub mod disk;
 
@@ -19,66 +21,140 @@ pub mod log;
 
 pub mod codec;
 
+pub mod index;
+
+mod frames;
+
+pub mod reader;
+
+mod expiry;
+mod snapshot;
+
+mod start;
+pub mod upkeep;
+
 pub mod verify;
 
 use std::sync::Arc;
 
-use crate::memory::Memory;
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, decode, encode};
 use disk::Disk;
-use log::{FrameNumber, Log, LogError, LogId, Opened, Options};
+use frames::unreadable;
+use index::{IndexOptions, Records};
+use log::{Frame, FrameNumber, Log, LogError, LogId, Opened};
+use reader::{EmbeddedReader, Shared};
+pub use start::Progress;
+use upkeep::{Upkeep, UpkeepOptions};
 
-/// A ledger in a directory.
+/// How a store is kept. None of it is part of the format: every start may choose anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The log.
+    pub log: log::Options,
+    /// The index.
+    pub index: IndexOptions,
+    /// When the index is written.
+    pub upkeep: UpkeepOptions,
+    /// Bytes of frames that are kept in memory for those who read.
+    pub frames_bytes_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let log = log::Options { check: log::Check::Tail, ..log::Options::default() };
+        Self { log, index: IndexOptions::default(), upkeep: UpkeepOptions::default(), frames_bytes_max: 32 << 20 }
+    }
+}
+
+impl From<log::Options> for Options {
+    fn from(log: log::Options) -> Self {
+        Self { log, ..Self::default() }
+    }
+}
+
+/// A ledger in a directory. Dropping it without [`Embedded::close`] is a crash, which costs the next start a moment.
 pub struct Embedded<D: Disk> {
+    /// First, so that the upkeep ends before the lock is given up.
+    stop: Stop<D>,
     log: Log<D>,
-    state: Memory,
+    reader: EmbeddedReader<D>,
     /// Of the last commit; kept so that encoding one costs no allocation.
     sections: Sections,
+    records: Records,
+}
+
+/// Ends the upkeep when the store goes: the directory may be another's the moment after.
+struct Stop<D: Disk>(Arc<Shared<D>>);
+
+impl<D: Disk> Drop for Stop<D> {
+    fn drop(&mut self) {
+        self.0.work().close();
+    }
 }
 
 impl<D: Disk> Embedded<D> {
     /// Opens the store in a directory, or makes one there. The id is 16 random bytes, used only if it is made.
-    pub fn open(disk: D, options: Options, id: LogId) -> Result<(Self, Opened), StoreError> {
-        let (log, opened) = match Log::open(disk.clone(), options.clone()) {
-            Err(LogError::Missing) => {
-                let log = Log::create(disk, options, id)?;
-                (log, Opened { frames: 0, cut: None, warnings: Vec::new() })
-            }
-            opened => opened?,
-        };
-        let state = Memory::new();
-        for frame in log.frames(FrameNumber::ORIGIN.next())? {
-            let frame = frame?;
-            // An empty section is one that compaction has dropped, or that never had anything in it.
-            let expiring = (!frame.expiring.is_empty()).then_some(frame.expiring.as_slice());
-            let write = decode(&frame.lasting, expiring)
-                .map_err(|fault| StoreError::Corrupt(format!("frame {} cannot be read: {fault}", frame.number)))?;
-            if state.state().conflicts(&write) {
-                let what = format!("frame {} does not continue the heads before it", frame.number);
-                return Err(StoreError::Corrupt(what));
-            }
-            state.state_mut().apply(write);
-        }
-        Ok((Self { log, state, sections: Sections::default() }, opened))
+    pub fn open(disk: D, options: impl Into<Options>, id: LogId) -> Result<(Self, Opened), StoreError> {
+        Self::open_telling(disk, options, id, |_| {})
     }
 
-    /// Stops in good order: the next start finds everything as it is.
+    /// The same, and tells how far it has come while it reads the log.
+    pub fn open_telling(
+        disk: D,
+        options: impl Into<Options>,
+        id: LogId,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<(Self, Opened), StoreError> {
+        Self::start(disk, &options.into(), id, &mut progress)
+    }
+
+    /// What is to be done beside the turns, for one thread that is not the writer's.
+    pub fn upkeep(&self) -> Upkeep<D> {
+        Upkeep { shared: Arc::clone(&self.reader.shared), spare: self.log.spare(), compactor: self.log.compactor() }
+    }
+
+    /// Stops in good order: the next start finds everything as it is, and reads nothing again. What fails of the index
+    /// costs that start a moment, and nothing else.
     pub fn close(self) -> Result<(), StoreError> {
-        Ok(self.log.close()?)
+        let settled = self.reader.shared.settle();
+        let Self { stop, log, .. } = self;
+        drop(stop);
+        log.close()?;
+        settled
+    }
+}
+
+fn read(frame: &Frame) -> Result<Write, StoreError> {
+    // An empty section is one that compaction has dropped, or that never had anything in it.
+    let expiring = (!frame.expiring.is_empty()).then_some(frame.expiring.as_slice());
+    decode(&frame.lasting, expiring).map_err(|fault| unreadable(frame.number, &fault))
+}
+
+impl<D: Disk> Shared<D> {
+    /// Takes a frame into the state, once the index has it: whoever sees a commit finds its entries.
+    fn apply(&self, frame: FrameNumber, write: Write, bytes: u64) {
+        let segment = self.frames.log().segment_of(frame);
+        let mut live = self.live_mut();
+        let expiring = expiry::expiring(&live.state, &write);
+        live.state.apply(write);
+        if let Some(expiring) = expiring {
+            live.expiries.note(segment, expiring);
+        }
+        live.bytes += bytes;
+        live.applied = frame;
     }
 }
 
 impl<D: Disk> Store for Embedded<D> {
-    /// The state is what was committed, so it answers.
-    type Reader = Memory;
+    type Reader = EmbeddedReader<D>;
 
-    fn reader(&self) -> &Memory {
-        &self.state
+    fn reader(&self) -> &EmbeddedReader<D> {
+        &self.reader
     }
 
     fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError> {
-        if let Some(salt) = self.state.salt(name)? {
+        if let Some(salt) = self.reader.salt(name)? {
             return Ok(salt);
         }
         self.commit(Write { tenants: vec![(Arc::clone(name), salt)], ..Write::default() })?;
@@ -86,16 +162,23 @@ impl<D: Disk> Store for Embedded<D> {
     }
 
     fn load(&mut self, needs: &TurnNeeds) -> Result<Loaded, StoreError> {
-        self.state.load(needs)
+        let shared = &self.reader.shared;
+        let mut loaded = shared.live().state.load(needs);
+        shared.load_originals(needs, &mut loaded)?;
+        Ok(loaded)
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
-        if self.state.state().conflicts(&write) {
+        if self.reader.shared.live().state.conflicts(&write) {
             return Err(StoreError::Conflict);
         }
         encode(&write, &mut self.sections);
-        self.log.append(&self.sections.lasting, &self.sections.expiring)?;
-        self.state.state_mut().apply(write);
+        let frame = self.log.append(&self.sections.lasting, &self.sections.expiring)?;
+        let shared = &self.reader.shared;
+        let numbers = shared.live().state.numbers(&write);
+        self.records.fill(frame, &write, &numbers);
+        shared.index.insert(frame, &self.records);
+        shared.apply(frame, write, (self.sections.lasting.len() + self.sections.expiring.len()) as u64);
         Ok(())
     }
 }

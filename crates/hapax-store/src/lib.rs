@@ -10,6 +10,8 @@ pub mod seam;
 
 pub mod turn;
 
+mod state;
+
 pub mod memory;
 
 pub mod embedded;

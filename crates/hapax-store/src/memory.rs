@@ -2,43 +2,35 @@
 //!
 //! It loses all with the process. What it promises besides durability is what every store promises.
 
-mod read;
-mod stream;
-
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use hapax_core::claim::{Claim, ClaimState, Handler, HandlerLane, HandlerState};
-use hapax_core::event::{Digest, Identity};
+use hapax_core::audit::Attempt;
+use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::event::Identity;
+use hapax_core::view::AttemptView;
 
-use crate::seam::{
-    HandlerKey, Key, Loaded, LoadedStream, RequestKey, RequestRecord, Store, StoreError, StreamKey, StreamWrite,
-    TurnNeeds, Write,
-};
-use stream::Stream;
+use crate::seam::{AttemptFilter, Figures, Loaded, Page, SCAN_MAX, Store, StoreError, StreamKey, TurnNeeds, Write};
+use crate::state::{Keeper, State, scan};
 
 /// A ledger in memory. A clone is the same ledger, for reading in other threads.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Arc<RwLock<State>>);
+pub struct Memory(Arc<RwLock<Kept>>);
 
-/// What frames or commits add up to.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    tenants: HashMap<Arc<str>, [u8; 32]>,
-    streams: BTreeMap<StreamKey, Stream>,
-    handlers: BTreeMap<HandlerKey, Handling>,
-    requests: HashMap<RequestKey, RequestRecord>,
-    keys: HashMap<Digest, Key>,
+struct Kept {
+    state: State,
+    ledgers: HashMap<StreamKey, Ledger>,
 }
 
-#[derive(Debug)]
-struct Handling {
-    handler: Handler,
-    state: HandlerState,
-    lanes: BTreeMap<Arc<str>, HandlerLane>,
-    claims: HashMap<Identity, Claim>,
-    dead: BTreeSet<Identity>,
-    held: u64,
+/// One stream's entries and attempts.
+#[derive(Debug, Default)]
+struct Ledger {
+    entries: Vec<Arc<Entry>>,
+    /// The newest entry of an identity: an id that was forgotten may be used again.
+    identities: HashMap<Identity, Arc<Entry>>,
+    attempts: BTreeMap<u64, Arc<Attempt>>,
 }
 
 impl Memory {
@@ -48,11 +40,11 @@ impl Memory {
     }
 
     /// A panic while the state moves is a bug that ends the process, so nobody reads a half of it.
-    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+    fn kept_mut(&self) -> RwLockWriteGuard<'_, Kept> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -65,123 +57,94 @@ impl Store for Memory {
     }
 
     fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError> {
-        Ok(*self.state_mut().tenants.entry(Arc::clone(name)).or_insert(salt))
+        Ok(*self.kept_mut().state.tenants.entry(Arc::clone(name)).or_insert(salt))
     }
 
     fn load(&mut self, needs: &TurnNeeds) -> Result<Loaded, StoreError> {
-        Ok(self.state().load(needs))
+        let kept = self.kept();
+        let mut loaded = kept.state.load(needs);
+        for (key, stream) in &mut loaded.streams {
+            let (Some(wanted), Some(ledger)) = (needs.streams.get(key), kept.ledgers.get(key)) else { continue };
+            let found = wanted.needs.identities.iter().filter_map(|identity| ledger.identities.get(identity));
+            found.for_each(|entry| stream.facts.load_original(Arc::clone(entry)));
+        }
+        Ok(loaded)
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
-        let mut state = self.state_mut();
-        if state.conflicts(&write) {
+        let mut kept = self.kept_mut();
+        if kept.state.conflicts(&write) {
             return Err(StoreError::Conflict);
         }
-        state.apply(write);
+        for stream in &write.streams {
+            let ledger = kept.ledgers.entry(stream.key.clone()).or_default();
+            for entry in &stream.changes.entries {
+                ledger.identities.insert(entry.identity, Arc::clone(entry));
+                ledger.entries.push(Arc::clone(entry));
+            }
+            let attempts = stream.changes.attempts.iter().map(|attempt| (attempt.number, Arc::clone(attempt)));
+            ledger.attempts.extend(attempts);
+        }
+        kept.state.apply(write);
         Ok(())
     }
 }
 
-impl State {
-    pub(crate) fn load(&self, needs: &TurnNeeds) -> Loaded {
-        let mut loaded = Loaded::default();
-        for (key, wanted) in &needs.streams {
-            if let Some(stream) = self.streams.get(key)
-                && let Some(facts) = stream.facts(key, wanted)
-            {
-                loaded.streams.insert(key.clone(), LoadedStream { versions: stream.versions(), facts });
-            }
-        }
-        for key in &needs.handlers {
-            if let Some(handling) = self.handlers.get(key) {
-                loaded.handlers.insert(key.clone(), (handling.handler.clone(), handling.state.clone()));
-            }
-        }
-        for (key, lane) in &needs.handler_lanes {
-            if let Some(found) = self.handlers.get(key).and_then(|handling| handling.lanes.get(lane)) {
-                loaded.handler_lanes.insert((key.clone(), Arc::clone(lane)), found.clone());
-            }
-        }
-        for (key, identity) in &needs.claims {
-            if let Some(found) = self.handlers.get(key).and_then(|handling| handling.claims.get(identity)) {
-                loaded.claims.insert((key.clone(), *identity), found.clone());
-            }
-        }
-        for key in &needs.requests {
-            if let Some(found) = self.requests.get(key) {
-                loaded.requests.insert(key.clone(), found.clone());
-            }
-        }
-        for tenant in &needs.keys {
-            let mine = self.keys.values().filter(|key| key.tenant == *tenant);
-            loaded.keys.extend(mine.cloned());
-            loaded.needs_keys = self.keys.values().any(|key| key.revoked_at.is_none());
-        }
-        loaded
+impl Keeper for Memory {
+    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> T {
+        at(&self.kept().state)
     }
 
-    /// Has a head moved since the write's turn was loaded?
-    pub(crate) fn conflicts(&self, write: &Write) -> bool {
-        let moved =
-            |stream: &StreamWrite| self.streams.get(&stream.key).map(|it| it.head).unwrap_or_default() != stream.before;
-        write.streams.iter().any(moved)
+    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
+        let kept = self.kept();
+        let entries = kept.ledgers.get(stream).map(|ledger| ledger.entries.as_slice()).unwrap_or_default();
+        let start = usize::try_from(after).unwrap_or(usize::MAX);
+        Ok(entries.iter().skip(start).take(limit).cloned().collect())
     }
 
-    /// The only way into the state.
-    pub(crate) fn apply(&mut self, write: Write) {
-        for (name, salt) in write.tenants {
-            self.tenants.entry(name).or_insert(salt);
-        }
-        for stream in write.streams {
-            self.streams.entry(stream.key.clone()).or_default().apply(stream);
-        }
-        for (key, handler) in write.handlers {
-            match self.handlers.get_mut(&key) {
-                Some(handling) => handling.handler = handler,
-                None => _ = self.handlers.insert(key, Handling::new(handler)),
-            }
-        }
-        for (key, change) in write.states {
-            if let Some(handling) = self.handlers.get_mut(&key) {
-                handling.state.apply(change);
-            }
-        }
-        for ((key, name), lane) in write.handler_lanes {
-            if let Some(handling) = self.handlers.get_mut(&key) {
-                handling.lanes.insert(name, lane);
-            }
-        }
-        for ((key, identity), claim) in write.claims {
-            if let Some(handling) = self.handlers.get_mut(&key) {
-                handling.put(identity, claim);
-            }
-        }
-        self.requests.extend(write.requests);
-        self.keys.extend(write.keys.into_iter().map(|key| (key.hash, key)));
-    }
-}
-
-impl Handling {
-    fn new(handler: Handler) -> Self {
-        Self {
-            handler,
-            state: HandlerState::default(),
-            lanes: BTreeMap::new(),
-            claims: HashMap::new(),
-            dead: BTreeSet::new(),
-            held: 0,
-        }
+    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+        Ok(self.kept().ledgers.get(stream).and_then(|ledger| ledger.identities.get(identity)).cloned())
     }
 
-    fn put(&mut self, identity: Identity, claim: Claim) {
-        if matches!(claim.state, ClaimState::Dead { .. }) {
-            self.dead.insert(identity);
-        } else {
-            self.dead.remove(&identity);
-        }
-        let is_held = |claim: &Claim| matches!(claim.state, ClaimState::Held { .. });
-        self.held += u64::from(is_held(&claim));
-        let before = self.claims.insert(identity, claim);
-        self.held -= u64::from(before.as_ref().is_some_and(is_held));
+    /// Events alone: corrections and closings have ids of their own kind.
+    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+        let kept = self.kept();
+        let all = kept.ledgers.get(stream).into_iter().flat_map(|ledger| ledger.identities.values());
+        let mine = all.filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
+        let mut found: Vec<_> = mine.cloned().collect();
+        found.sort_by_key(|entry| entry.offset);
+        Ok(found)
+    }
+
+    fn find_attempts(
+        &self,
+        stream: &StreamKey,
+        filter: &AttemptFilter,
+        after: u64,
+        limit: usize,
+    ) -> Result<Page<AttemptView, u64>, StoreError> {
+        let kept = self.kept();
+        let Some(ledger) = kept.ledgers.get(stream) else { return Ok(Page::default()) };
+        let start = ledger.entries.partition_point(|entry| entry.attempt <= after);
+        let mut entries = ledger.entries[start..].iter().filter(|entry| entry.kind == EntryKind::Event).peekable();
+        let mut others = ledger.attempts.range((Bound::Excluded(after), Bound::Unbounded)).peekable();
+        // Both are in the order of their numbers.
+        let merged = std::iter::from_fn(|| match (entries.peek(), others.peek()) {
+            (Some(entry), Some((number, _))) if entry.attempt < **number => {
+                entries.next().map(|entry| AttemptView::Accepted(Arc::clone(entry)))
+            }
+            (Some(entry), None) => {
+                let entry = Arc::clone(entry);
+                entries.next().map(|_| AttemptView::Accepted(entry))
+            }
+            (_, _) => others.next().map(|(_, attempt)| AttemptView::Other(Arc::clone(attempt))),
+        });
+        let scan_max = if filter.id.is_some() { usize::MAX } else { SCAN_MAX };
+        Ok(scan(merged, limit, scan_max, AttemptView::number, |attempt| filter.takes(attempt), |attempt| attempt))
+    }
+
+    fn sizes(&self) -> Result<Figures, StoreError> {
+        let attempts = self.kept().ledgers.values().map(|ledger| ledger.attempts.len() as u64).sum();
+        Ok(Figures { attempts, ..Figures::default() })
     }
 }

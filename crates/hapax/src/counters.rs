@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use hapax_client::{Call, Route, random_key};
 use serde_json::{Value, json};
 
-use crate::field::{flag, list, text};
+use crate::field::{self, flag, list, text};
 use crate::outcome::Outcome;
 use crate::remote::RemoteByApiKey;
 use crate::say;
@@ -134,8 +134,9 @@ fn show(which: &Which, limit: u64, remote: &RemoteByApiKey) -> anyhow::Result<Ou
             "CLOSED",
         ]);
         for counter in counters {
-            let [key, period, count, sum, min, max, last, effective, watermark] =
-                ["/key", "/period", "/count", "/sum", "/min", "/max", "/last", "/effective/sum", "/watermark"]
+            let key = field::json(counter, "/key");
+            let [period, count, sum, min, max, last, effective, watermark] =
+                ["/period", "/count", "/sum", "/min", "/max", "/last", "/effective/sum", "/watermark"]
                     .map(|pointer| text(counter, pointer));
             let adjusted = list(counter, "/adjustments").len().to_string();
             let closed = flag(counter, "/closed");

@@ -50,7 +50,12 @@ impl Demo {
         let temporary = tempfile::Builder::new().prefix("hapax-demo-").tempdir()?;
         let store = self.store.clone().unwrap_or_else(|| temporary.path().join("store"));
         let house = house::open(self.listen, &store)?;
-        say::line(format_args!("A server listens on {} and keeps its ledger in {}.", house.url(), store.display()));
+        let fate = if self.store.is_none() { ", which is removed at the end" } else { "" };
+        say::line(format_args!(
+            "A server listens on {} and keeps its ledger in {}{fate}.",
+            house.url(),
+            store.display()
+        ));
         let client = Client::new(house.url(), None).map_err(told)?;
         let tour = Tour { client, stop: house.stop(), pause: if self.fast { Duration::ZERO } else { PAUSE } };
         let ended = tour.run();
@@ -91,7 +96,9 @@ impl Tour {
         let call = Call::post(Route::stream("event-sourcing", &["events"]).with("dry_run", true)).json(&probe);
         let receipt = self.call(&call)?;
         let written = [text(&receipt, "/ingested_at"), text(&stream, "/created_at")];
-        let readable = written.iter().find_map(|time| parse(time, true).ok());
+        // Whole seconds are easier to read, and nothing here is faster than that.
+        let whole = |time: &String| time.get(..19).map(|time| format!("{time}Z"));
+        let readable = written.iter().filter_map(whole).find_map(|time| parse(&time, true).ok());
         readable.context("the server does not say what time it is")
     }
 
@@ -127,7 +134,8 @@ impl Tour {
     fn told(&self, what: &str, receipt: &Value) {
         let verdict = text(receipt, "/verdict");
         let padding = " ".repeat(9_usize.saturating_sub(verdict.len()));
-        let why = [paint::mark(&text(receipt, "/marks")), text(receipt, "/code"), paint::dim(&text(receipt, "/message"))];
+        let why =
+            [paint::mark(&text(receipt, "/marks")), text(receipt, "/code"), paint::dim(&text(receipt, "/message"))];
         let why: Vec<_> = why.into_iter().filter(|word| !word.is_empty()).collect();
         let line = format!("  {what:<46}  {}{padding}  {}", paint::verdict(&verdict), why.join("  "));
         say::line(line.trim_end());
@@ -159,7 +167,7 @@ impl Tour {
         for line in [
             format!("curl {url}/v1/streams/telemetry-tolerant/lanes/component-7"),
             format!("curl {url}/v1/streams/event-sourcing/events/cmd-2/explain"),
-            format!("curl -d '{{\"event_id\":\"mine\",\"aggregate_id\":\"cart-2\",\"kind\":\"create\"}}' \\"),
+            "curl -d '{\"event_id\":\"mine\",\"aggregate_id\":\"cart-2\",\"kind\":\"create\"}' \\".to_owned(),
             format!("     -H 'Content-Type: application/json' {url}/v1/streams/event-sourcing/events"),
             format!("hapax tail --server {url} --stream metering"),
             format!("hapax explain --server {url} --stream telemetry-strict e-4"),

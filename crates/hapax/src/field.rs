@@ -7,6 +7,11 @@ pub(crate) fn text(value: &Value, pointer: &str) -> String {
     value.pointer(pointer).map(shown).unwrap_or_default()
 }
 
+/// The value at a pointer as JSON, for what people must write as JSON themselves.
+pub(crate) fn json(value: &Value, pointer: &str) -> String {
+    value.pointer(pointer).map(Value::to_string).unwrap_or_default()
+}
+
 /// The number at a pointer, or zero.
 pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)

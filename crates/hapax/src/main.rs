@@ -8,6 +8,7 @@ mod backup;
 mod completions;
 mod contract;
 mod counters;
+mod demo;
 mod explain;
 mod field;
 mod handlers;
@@ -53,6 +54,11 @@ struct Hapax {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
+    Serve(serve::Serve),
+    /// Print the configuration that `serve` would run with, and where each value comes from.
+    Config(settings::Settings),
     Send(send::Send),
     Tail(tail::Tail),
     Streams(streams::Streams),
@@ -72,10 +78,6 @@ enum Command {
     Restore(backup::Restore),
     /// Run scenarios: stories about events, and the answers that must come.
     Test(test::Test),
-    /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
-    Serve(serve::Serve),
-    /// Print the configuration that `serve` would run with, and where each value comes from.
-    Config(settings::Settings),
     /// Look at contracts.
     #[command(subcommand)]
     Contract(contract::Contract),
@@ -84,6 +86,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Hapax::parse().command {
+        Command::Demo(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Config(command) => command.run(),
         Command::Send(command) => command.run(),
         Command::Tail(command) => command.run(),
         Command::Streams(command) => command.run(),
@@ -101,8 +106,6 @@ fn main() -> ExitCode {
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
         Command::Test(command) => command.run(),
-        Command::Serve(command) => command.run(),
-        Command::Config(command) => command.run(),
         Command::Contract(command) => command.run(),
         Command::Completions(command) => command.run(),
     };

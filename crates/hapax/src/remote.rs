@@ -90,6 +90,7 @@ impl RemoteByApiKey {
 fn connect(url: &str, key: Option<&str>, rest: &Rest) -> anyhow::Result<Server> {
     // An empty variable is how a shell says that there is none.
     let key = key.filter(|key| !key.is_empty());
+    let url = if url.is_empty() { HERE } else { url };
     let mut client = Client::new(url, key).map_err(told)?.with_retry(Retry::BRIEF);
     if let Some(file) = &rest.ca {
         let pem = std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
@@ -161,9 +162,7 @@ pub(crate) fn told(error: Error) -> anyhow::Error {
         Error::Problem(problem) => match (problem.status, problem.code.as_str()) {
             (401, _) => "\nShow a key with HAPAX_KEY or --key; `hapax keys create` makes one.",
             (403, "OVERRIDE_NOT_ALLOWED") => "",
-            (403, _) => {
-                "\nThis needs a key of another role or for other streams; `hapax keys list` shows what yours may do."
-            }
+            (403, _) => "\nThis needs a key with another role, or for other streams or lanes.",
             (404, "STREAM_NOT_FOUND") => {
                 "\n`hapax streams` lists the streams; `hapax streams put NAME CONTRACT` makes one."
             }

@@ -13,3 +13,8 @@ pub(crate) fn line(line: impl Display) {
 pub(crate) fn text(text: impl Display) {
     _ = write!(std::io::stdout(), "{text}");
 }
+
+/// Prints a line, and says whether anybody reads it: what has no end of its own ends with its reader.
+pub(crate) fn line_is_read(line: impl Display) -> bool {
+    writeln!(std::io::stdout(), "{line}").is_ok()
+}

@@ -3,20 +3,27 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use hapax_server::clock::random;
+use hapax_server::clock::{Clock, random};
 use hapax_server::config::Config;
 use hapax_server::server::serve;
-use hapax_store::embedded::Embedded;
 use hapax_store::embedded::disk::RealDisk;
-use hapax_store::embedded::log::{LogId, Options};
+use hapax_store::embedded::log::LogId;
+use hapax_store::embedded::upkeep::Upkeep;
+use hapax_store::embedded::{Embedded, Options, Progress as Started};
 use hapax_store::memory::Memory;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::Outcome;
+use crate::progress::Progress;
 use crate::settings::Settings;
+
+/// How often the store is asked whether something is due.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Run the server. It listens at 127.0.0.1:4090 and keeps the ledger in ./hapax-data unless told otherwise.
 #[derive(Args)]
@@ -31,7 +38,11 @@ impl Serve {
         start_log(&resolved.log, resolved.json_log)?;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let said = |address| eprintln!("hapax: listening on http://{address}, the ledger is in {}", resolved.store);
-        runtime.block_on(run(&resolved.store, &resolved.server, said, asked_to_stop()))?;
+        runtime.block_on(async {
+            // Before anything is said: who is told where the server listens may stop it at once.
+            let stop = asked_to_stop()?;
+            run(&resolved.store, &resolved.server, said, stop).await
+        })?;
         Ok(Outcome::Fine)
     }
 }
@@ -48,8 +59,33 @@ pub(crate) async fn run(
         return Ok(());
     }
     let store = open(Path::new(place))?;
+    let upkeep = tokio::spawn(keep_up(store.upkeep()));
     let store = serve(store, config, listening, stop).await?;
+    upkeep.abort();
     store.close().map_err(|error| anyhow!("the store did not close: {error}"))
+}
+
+/// Does what is due beside the turns, and looks again in a while.
+async fn keep_up(upkeep: Upkeep<RealDisk>) {
+    let upkeep = Arc::new(upkeep);
+    let clock = Clock::default();
+    let mut pause = tokio::time::interval(PAUSE);
+    loop {
+        pause.tick().await;
+        loop {
+            let (upkeep, now) = (Arc::clone(&upkeep), clock.now());
+            match tokio::task::spawn_blocking(move || upkeep.step(now)).await {
+                Ok(Ok(true)) => {}
+                Ok(Ok(false)) => break,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, "upkeep of the store");
+                    break;
+                }
+                // The server stops.
+                Err(_) => return,
+            }
+        }
+    }
 }
 
 /// Opens the store in a directory, or makes one there.
@@ -57,8 +93,19 @@ pub(crate) fn open(place: &Path) -> anyhow::Result<Embedded<RealDisk>> {
     let cannot = || format!("{} cannot hold a store", place.display());
     std::fs::create_dir_all(place).with_context(cannot)?;
     let disk = RealDisk::at(place).with_context(cannot)?;
-    let (store, opened) = Embedded::open(disk, Options::default(), LogId(random()))
-        .map_err(|error| anyhow!("{}: {error}", place.display()))?;
+    let mut bar = None;
+    let told = |progress: Started| {
+        let bar = bar.get_or_insert_with(|| {
+            if progress.rebuilds {
+                eprintln!("hapax: building the index again, {} commits to read", progress.frames_total);
+            }
+            Progress::count(progress.frames_total, "commits")
+        });
+        bar.at(progress.frames);
+    };
+    let opened = Embedded::open_telling(disk, Options::default(), LogId(random()), told);
+    let (store, opened) = opened.map_err(|error| anyhow!("{}: {error}", place.display()))?;
+    bar.iter().for_each(Progress::done);
     for warning in &opened.warnings {
         tracing::warn!(?warning, "the log was put in order");
     }
@@ -76,14 +123,14 @@ fn start_log(filter: &str, json: bool) -> anyhow::Result<()> {
     if json { log.json().try_init() } else { log.with_ansi(false).try_init() }.map_err(|error| anyhow!("{error}"))
 }
 
-/// SIGTERM or SIGINT.
-async fn asked_to_stop() {
-    let (Ok(mut term), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        // Without handlers the system's own end the process, which loses nothing that was acknowledged.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+/// SIGTERM or SIGINT, from now on.
+pub(crate) fn asked_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut term = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use hapax_client::{Call, Route};
-use hapax_core::source::Node;
 use serde_json::Value;
 
 use crate::field::{list, number, text};
@@ -146,12 +145,11 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// A contract's file as JSON, for what is sent inside a JSON document.
-pub(crate) fn contract_as_json(file: &Path) -> anyhow::Result<String> {
+/// A contract's file for what is sent inside a JSON document: JSON as it is, TOML as a text.
+pub(crate) fn contract(file: &Path) -> anyhow::Result<Value> {
     let text = read(file)?;
-    if is_json(&text) {
-        return Ok(text);
+    if !is_json(&text) {
+        return Ok(Value::String(text));
     }
-    let tree = Node::from_toml(&text).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
-    Ok(tree.to_json())
+    serde_json::from_str(&text).map_err(|error| anyhow!("{}: not JSON: {error}", file.display()))
 }

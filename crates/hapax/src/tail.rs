@@ -69,13 +69,17 @@ impl Tail {
             // Whoever follows wants to see a restart through.
             let client = server.client.clone().with_retry(Retry::FOR_EVER).on_wait(|error, _| eprintln!("{error}"));
             for entry in client.follow(&self.stream, self.lane.as_deref(), after, Stop::new()) {
-                print(server, &entry.map_err(told)?);
+                if !print(server, &entry.map_err(told)?) {
+                    break;
+                }
             }
             return Ok(());
         }
         let route = Route::stream(&self.stream, &["events"]).with_some("lane", self.lane.as_ref());
         for raw in server.client.pages(route, "events", u64::MAX).after(after) {
-            print(server, &Entry::read(raw.map_err(told)?)?);
+            if !print(server, &Entry::read(raw.map_err(told)?)?) {
+                break;
+            }
         }
         Ok(())
     }
@@ -93,7 +97,9 @@ impl Tail {
                 let raw = raw.map_err(told)?;
                 let attempt: Value = serde_json::from_str(raw.get())?;
                 after = Some(number(&attempt, "/attempt"));
-                say::line(if server.is_json() { raw.get().to_owned() } else { in_a_line(&attempt) });
+                if !say::line_is_read(if server.is_json() { raw.get().to_owned() } else { in_a_line(&attempt) }) {
+                    return Ok(());
+                }
             }
             if !self.follow {
                 return Ok(());
@@ -116,23 +122,24 @@ impl Tail {
     }
 }
 
-fn print(server: &Server, entry: &Entry) {
+/// Prints an entry, and says whether anybody reads it.
+fn print(server: &Server, entry: &Entry) -> bool {
     if server.is_json() {
-        say::line(entry.raw.get());
-        return;
+        return say::line_is_read(entry.raw.get());
     }
+    // What people did by hand belongs to no lane.
+    let whose = if entry.is_event() { entry.lane.clone() } else { entry.kind.clone().unwrap_or_default() };
     let seq = entry.seq.map(|seq| format!("#{seq}")).unwrap_or_default();
     let marks = entry.marks.join(" ");
     let gap = if marks.is_empty() { "" } else { "  " };
-    say::line(format_args!(
-        "{:>6}  {}  {}{seq}  {}{gap}{}  {}",
+    say::line_is_read(format_args!(
+        "{:>6}  {}  {whose}{seq}  {}{gap}{}  {}",
         entry.offset,
         paint::dim(&entry.ingested_at),
-        entry.lane,
         paint::bold(&entry.id),
         paint::mark(&marks),
         entry.document.get(),
-    ));
+    ))
 }
 
 /// An attempt for people.

@@ -6,7 +6,7 @@ use clap::Args;
 use hapax_client::{Call, Route};
 use serde_json::{Value, json};
 
-use crate::field::{list, number, text};
+use crate::field::{flag, list, number, text};
 use crate::outcome::Outcome;
 use crate::remote::Remote;
 use crate::table::Table;
@@ -39,8 +39,7 @@ pub(crate) struct Whatif {
 impl Whatif {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let server = self.remote.server()?;
-        let contract: Value = serde_json::from_str(&streams::contract_as_json(&self.contract)?)?;
-        let mut body = json!({ "contract": contract });
+        let mut body = json!({ "contract": streams::contract(&self.contract)? });
         for (name, value) in [("from", self.from), ("to", self.to)] {
             if let Some(value) = value {
                 body[name] = json!(value);
@@ -58,9 +57,12 @@ impl Whatif {
 fn print(answer: &Value) {
     let (judged, changed) = (number(answer, "/judged"), number(answer, "/changed"));
     say::line(format_args!("{judged} attempts judged again, {changed} verdicts would change"));
-    let missing = number(answer, "/missing");
-    if missing > 0 {
-        say::line(format_args!("{missing} refused attempts are no longer on record, so the answer leaves them out"));
+    let expired = number(answer, "/expired");
+    if expired > 0 {
+        say::line(format_args!("{expired} refused attempts are no longer on record, so the answer leaves them out"));
+    }
+    if !flag(answer, "/more").is_empty() {
+        say::line("there are more attempts than a server judges at once: this is about the oldest of them");
     }
     if changed == 0 {
         return;
@@ -76,17 +78,10 @@ fn print(answer: &Value) {
         return;
     }
     say::line("");
-    let mut table = Table::new(["OFFSET", "ATTEMPT", "ID", "BEFORE", "AFTER"]);
+    let mut table = Table::new(["OFFSET", "ATTEMPT", "ID", "BEFORE", "AFTER", "WHY"]);
     for example in examples {
-        let [offset, attempt, id] = ["/offset", "/attempt", "/id"].map(|pointer| text(example, pointer));
-        table.row([offset, attempt, id, verdict(example, "/before"), verdict(example, "/after")]);
+        table
+            .row(["/offset", "/attempt", "/id", "/before", "/after", "/message"].map(|pointer| text(example, pointer)));
     }
     table.print("");
-}
-
-/// A verdict with its code, whether it is written as a word or as a receipt.
-fn verdict(example: &Value, pointer: &str) -> String {
-    let Some(value @ Value::Object(_)) = example.pointer(pointer) else { return text(example, pointer) };
-    let words = ["/verdict", "/code", "/marks"].map(|pointer| text(value, pointer));
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -20,5 +20,7 @@ mod scenarios;
 mod sent;
 #[path = "cli/served.rs"]
 mod served;
+#[path = "cli/toured.rs"]
+mod toured;
 #[path = "cli/worked.rs"]
 mod worked;

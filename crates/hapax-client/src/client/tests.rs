@@ -1,5 +1,7 @@
 //! Requests against a server that fails a few times.
 
+use std::io::{Read as _, Write as _};
+
 use crate::fake::{Fake, Line, PASSING, PROBLEM, problem, say};
 use crate::{Call, Client, Effect, Error, Route};
 
@@ -59,6 +61,21 @@ fn a_server_that_is_not_there_is_named_with_its_address() {
     let client = Client::new(&format!("http://{closed}/"), None).expect("a URL").with_retry(crate::Retry::NEVER);
     let error = client.call(&post()).expect_err("nobody listens");
     assert_eq!(error.to_string(), format!("cannot reach http://{closed}: connection refused"));
+}
+
+#[test]
+fn a_server_without_tls_is_told_apart_and_not_asked_twice() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("a connection");
+        _ = connection.read(&mut [0; 512]);
+        _ = connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        // Whoever came a second time would wait here for ever.
+        _ = connection.read(&mut [0; 512]);
+    });
+    let error = Client::new(&url, None).expect("a URL").call(&post()).expect_err("no TLS");
+    assert!(error.to_string().starts_with(&format!("cannot reach {url}: it does not speak TLS there")), "{error}");
 }
 
 #[test]

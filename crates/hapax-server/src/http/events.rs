@@ -71,8 +71,9 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
     let answer = app.inbox.ask(request, held).await?;
     if !dry_run {
-        app.metrics.receipts(call.param("stream"), &answer.receipts);
-        answer.receipts.iter().for_each(|receipt| log(call.param("stream"), receipt));
+        app.metrics.receipts(&call.tenant, call.param("stream"), &answer.receipts);
+        let trace = trace(&call);
+        answer.receipts.iter().for_each(|receipt| log(call.param("stream"), trace, receipt));
     }
     if answer.replayed {
         app.metrics.replayed();
@@ -150,29 +151,35 @@ fn unsupported(kind: &str) -> Problem {
     Problem::new(ProblemCode::UnsupportedMediaType, detail)
 }
 
+/// The trace that a request belongs to (W3C `traceparent`); empty if it says none.
+fn trace(call: &Call) -> &str {
+    let id = call.header("traceparent").and_then(|parent| parent.split('-').nth(1)).unwrap_or_default();
+    if id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) { id } else { "" }
+}
+
 /// One line per event, as loud as its verdict. Never a document.
-fn log(stream: &str, receipt: &Receipt) {
+fn log(stream: &str, trace: &str, receipt: &Receipt) {
     match receipt {
         Receipt::Accepted(entry) if entry.states.iter().all(|state| state.class() == LogClass::Info) => {
-            tracing::info!(target: "hapax::accepted", stream, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, "accepted");
+            tracing::info!(target: "hapax::accepted", stream, trace, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, "accepted");
         }
         Receipt::Accepted(entry) => {
             let states: Vec<_> = entry.states.iter().map(|state| state.name()).collect();
             let states = states.join(" ");
-            tracing::warn!(target: "hapax::verdict", stream, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, states, "accepted");
+            tracing::warn!(target: "hapax::verdict", stream, trace, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, states, "accepted");
         }
         Receipt::Other { attempt, .. } => {
             let (id, lane) = (attempt.id.as_deref().unwrap_or_default(), attempt.lane.as_deref().unwrap_or_default());
             let (verdict, code, number) = (attempt.verdict.name(), attempt.code.name(), attempt.number);
             match attempt.class() {
                 LogClass::Error => {
-                    tracing::error!(target: "hapax::verdict", stream, id, lane, code, attempt = number, "{verdict}")
+                    tracing::error!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
                 }
                 LogClass::Warn => {
-                    tracing::warn!(target: "hapax::verdict", stream, id, lane, code, attempt = number, "{verdict}")
+                    tracing::warn!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
                 }
                 LogClass::Info => {
-                    tracing::info!(target: "hapax::verdict", stream, id, lane, code, attempt = number, "{verdict}")
+                    tracing::info!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
                 }
             }
         }
@@ -207,7 +214,7 @@ pub(super) fn answered(answer: &Answer, key: Option<&str>) -> Reply {
     let reply = Reply::answer(answer);
     match key {
         Some(key) => reply.with("idempotency-key", echoed(key)),
-        None => reply,
+        None => reply.with("hapax-warning", "no-idempotency-key".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use hapax_core::problem::Problem;
 use hapax_core::view::EntryView;
 use hapax_store::seam::StreamKey;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::ledger::Filter;
 use super::{App, Call, Reply, malformed, unread};
@@ -60,6 +60,7 @@ struct Following {
 impl Following {
     async fn run(&self) {
         let mut turns = self.app.inbox.turns();
+        let mut stopping = self.app.stopping();
         let mut after = self.after;
         // Headers go out with the first bytes, so that a client knows at once that it is connected.
         if self.sender.send(Bytes::from_static(b": following\n\n")).await.is_err() {
@@ -81,20 +82,21 @@ impl Following {
             if !out.is_empty() && self.sender.send(out.freeze()).await.is_err() {
                 return;
             }
-            if is_last && !self.wait(&mut turns).await {
+            if is_last && !self.wait(&mut turns, &mut stopping).await {
                 return;
             }
         }
     }
 
     /// Waits for a turn. False if nobody listens any more, or the server stops.
-    async fn wait(&self, turns: &mut tokio::sync::watch::Receiver<u64>) -> bool {
+    async fn wait(&self, turns: &mut watch::Receiver<u64>, stopping: &mut watch::Receiver<bool>) -> bool {
         loop {
             if self.app.is_stopping() {
                 return false;
             }
             tokio::select! {
                 changed = turns.changed() => return changed.is_ok(),
+                _ = stopping.changed() => return false,
                 () = self.sender.closed() => return false,
                 () = tokio::time::sleep(KEEP_ALIVE) => {
                     if self.sender.send(Bytes::from_static(b": \n\n")).await.is_err() {

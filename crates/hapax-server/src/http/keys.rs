@@ -12,7 +12,7 @@ use super::call::checked_name;
 use super::events::ask;
 use super::lanes::read_json;
 use super::route::{Route, action};
-use super::{App, Call, Reply, body, invalid, unread};
+use super::{App, Call, Reply, body, invalid, malformed, unread};
 use crate::keys::make;
 
 pub(super) const ROUTES: &[Route] = &[
@@ -31,7 +31,7 @@ pub(super) const ROUTES: &[Route] = &[
         path: "/v1/keys",
         deed: Some(Deed::Rule),
         about: "Lists the keys, without the keys themselves.",
-        takes: &[],
+        takes: &[("limit", "how many, 1 to 1000"), ("after", "the `next` of the page before")],
         body: None,
         answers: "keys",
         action: action!(list),
@@ -109,9 +109,19 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     #[derive(Serialize)]
     struct List {
         keys: Vec<Key>,
-        next: Option<()>,
+        next: Option<Arc<str>>,
     }
-    Ok(Reply::json(200, &List { keys: app.reader.keys(&call.tenant).map_err(unread)?, next: None }))
+    let (limit, after) = (call.limit()?, call.query("after"));
+    let mut keys = app.reader.keys(&call.tenant).map_err(unread)?;
+    if let Some(after) = after {
+        let place = keys.iter().position(|key| *key.id == *after);
+        let place = place.ok_or_else(|| malformed("after is the `next` of the page before"))?;
+        keys.drain(..=place);
+    }
+    let more = keys.len() > limit;
+    keys.truncate(limit);
+    let next = keys.last().filter(|_| more).map(|key| Arc::clone(&key.id));
+    Ok(Reply::json(200, &List { keys, next }))
 }
 
 async fn revoke(app: Arc<App>, call: Call) -> Result<Reply, Problem> {

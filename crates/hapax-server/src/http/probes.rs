@@ -66,6 +66,7 @@ async fn metrics(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     if *call.tenant != *DEFAULT_TENANT {
         return Err(forbidden("what the whole server counts is for keys of the tenant `default`"));
     }
-    let text = tokio::task::block_in_place(|| app.metrics.text(&*app.reader, app.clock.steps_back()));
+    app.metrics.waiting.set(i64::try_from(app.inbox.waiting()).unwrap_or(i64::MAX));
+    let text = tokio::task::block_in_place(|| app.metrics.text(&*app.reader, app.clock.steps_back(), call.now));
     Ok(Reply::bytes(200, OPEN_METRICS, text))
 }

@@ -117,6 +117,7 @@ mod stream;
 
 mod expiring;
 
+pub use expiring::Expiring;
 pub use fault::{Fault, Part, Undecodable};
 pub use lasting::{Found, Lasting};
 
@@ -155,6 +156,11 @@ pub struct Sections {
 pub fn encode(write: &Write, sections: &mut Sections) {
     lasting::write(write, &mut sections.lasting);
     expiring::write(write, &mut sections.expiring);
+}
+
+/// Writes only what expires of a commit: what is left of it after a while.
+pub fn encode_expiring(write: &Write, section: &mut Vec<u8>) {
+    expiring::write(write, section);
 }
 
 /// Reads a commit. Without the second section only what expires is missing.

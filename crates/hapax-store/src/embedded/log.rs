@@ -8,10 +8,11 @@
 //! 5. Damage to what was acknowledged is refused by name and never read as other bytes; a torn tail is cut, by itself.
 //!
 //! Positions are frame numbers, never bytes. Not here, on purpose: events, time, threads, and any reading of the two
-//! sections. One process has the log open, one value of it writes; any number of [`Reader`]s read beside it.
+//! sections. One process has the log open, one value of it writes; any number of [`Reader`]s read beside it, a [`Spare`]
+//! makes the next segment, and a [`Compactor`] rewrites the sealed ones.
 //!
 //! Read in this order: `format` (every byte), `window` and `segment` (finding frames), `recovery` and `tail` (what a
-//! start does), `read`, `witness`, `reserve`, `compact`.
+//! start does), `read`, `witness`, `reserve`, `spare`, `compact`.
 
 mod compact;
 mod copy;
@@ -21,6 +22,7 @@ mod read;
 mod recovery;
 mod reserve;
 mod segment;
+mod spare;
 mod survey;
 mod tail;
 #[cfg(test)]
@@ -29,27 +31,30 @@ mod window;
 mod witness;
 
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
-pub use compact::Compacted;
+pub use compact::{Compacted, Compactor};
 pub use copy::{Copied, CopyError, copy};
 pub use error::{Because, Corrupt, Failure, LogError, What};
 pub use format::LogId;
 pub use read::{Frame, Frames, Reader, SegmentView};
 pub use recovery::{Cut, Opened, Warning};
 pub use reserve::Space;
+pub use spare::Spare;
 pub use survey::{Met, Surveyed, bytes, survey};
 
 use crate::embedded::disk::{Disk, DiskFile};
 use format::{Header, Link, Mark, SECTOR, Section};
 use reserve::Reserve;
 use segment::{DIR, FIRST};
+use spare::{Ready, SPARE, Slot};
 use witness::Witness;
 
 /// The largest section. Far above any batch, and far below where a `u32` ends.
 pub const SECTION_BYTES_MAX: usize = 1 << 30;
 
 /// Which frame: 1 for the first, one more for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
 impl FrameNumber {
@@ -104,6 +109,9 @@ pub struct Log<D: Disk> {
     file: D::File,
     witness: Witness<D::File>,
     reserve: Reserve,
+    spare: Arc<Slot<D::File>>,
+    /// Held by the one compaction that is under way.
+    compacting: Arc<Mutex<()>>,
     next: FrameNumber,
     link: Link,
     /// Where the next frame begins, in the file of the last segment.
@@ -112,7 +120,8 @@ pub struct Log<D: Disk> {
     capacity: u64,
     /// Of the last frame; kept so that a frame costs no allocation.
     buffer: Vec<u8>,
-    lock: D::Lock,
+    /// Shared with what is under way in other threads, for as long as it is: the next process must not meet it.
+    lock: Arc<D::Lock>,
 }
 
 impl<D: Disk> Log<D> {
@@ -142,7 +151,9 @@ impl<D: Disk> Log<D> {
         };
         let fits = self.end + header.extent() <= self.capacity;
         let segment_bytes = self.options.segment_bytes.max(FIRST + header.extent()).next_multiple_of(SECTOR);
-        self.reserve.claim(self.reader.disk(), if fits { 0 } else { segment_bytes })?;
+        // The room for a spare is taken already.
+        let room = if fits || self.spare.has(segment_bytes) { 0 } else { segment_bytes };
+        self.reserve.claim(self.reader.disk(), room)?;
         if !fits {
             self.rotate(segment_bytes)?;
         }
@@ -161,16 +172,27 @@ impl<D: Disk> Log<D> {
         self.end += header.extent();
         self.next = number.next();
         self.link = link;
+        self.spare.filled(self.end, self.capacity);
         Ok(number)
     }
 
     /// Begins the next segment. The one before is sealed by that: every frame in it is durable.
     fn rotate(&mut self, bytes: u64) -> Result<(), LogError> {
         let mark = Mark { id: self.reader.id(), frame: self.next, link: self.link };
-        self.file = self.reader.fatal("making a segment", segment::make(self.reader.disk(), DIR, &mark, bytes))?;
+        let disk = self.reader.disk();
+        let made = self.spare.hand_out(bytes, |ready| match ready {
+            Some(Ready { file, bytes }) => segment::begin(disk, DIR, &mark, (&file, SPARE)).map(|()| (file, bytes)),
+            None => segment::make(disk, DIR, &mark, bytes).map(|it| (it, bytes)),
+        });
+        (self.file, self.capacity) = self.reader.fatal("making a segment", made)?;
         self.reader.add_segment(self.next);
-        (self.end, self.capacity) = (FIRST, bytes);
+        self.end = FIRST;
         Ok(())
+    }
+
+    /// What sets this log apart from every other one.
+    pub fn id(&self) -> LogId {
+        self.reader.id()
     }
 
     /// The number of the last frame: how many there are.
@@ -193,13 +215,24 @@ impl<D: Disk> Log<D> {
         self.reader.clone()
     }
 
+    /// For making the next segment in another thread.
+    pub fn spare(&self) -> Spare<D> {
+        let (slot, lock) = (Arc::clone(&self.spare), Arc::downgrade(&self.lock));
+        Spare::new(self.reader(), slot, self.options.clone(), lock)
+    }
+
+    /// For compacting in another thread.
+    pub fn compactor(&self) -> Compactor<D> {
+        Compactor::new(self.reader(), Arc::clone(&self.compacting), Arc::downgrade(&self.lock))
+    }
+
     /// How much room there is, and whether it is too little to take anything.
     pub fn space(&self) -> Result<Space, LogError> {
         self.reader.sound()?;
         self.reserve.ask(self.reader.disk(), 0)
     }
 
-    /// Makes the witness exact and lets the next process in.
+    /// Makes the witness exact and lets the next process in, once what is under way in other threads has ended.
     pub fn close(self) -> Result<(), LogError> {
         self.reader.sound()?;
         let last = self.reader.last();

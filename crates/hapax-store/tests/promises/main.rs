@@ -10,6 +10,7 @@ mod play {
     pub(crate) mod stage;
 }
 
+mod busy;
 mod held;
 mod suite;
 mod world;
@@ -58,6 +59,10 @@ macro_rules! promises {
 
 promises!(memory, hapax_store::memory::Memory::new);
 promises!(embedded, || {
-    use hapax_store::embedded::{Embedded, disk::SimDisk, log::LogId};
-    Embedded::open(SimDisk::new(1), Default::default(), LogId([9; 16])).expect("an empty disk").0
+    use hapax_store::embedded::{Embedded, Options, disk::SimDisk, log::LogId};
+    Embedded::open(SimDisk::new(1), Options::default(), LogId([9; 16])).expect("an empty disk").0
+});
+promises!(embedded_and_busy, || {
+    use super::busy::{Busy, options};
+    Busy::open(&hapax_store::embedded::disk::SimDisk::new(1), options(), 1).expect("an empty disk").0
 });

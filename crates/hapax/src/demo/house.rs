@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context as _, anyhow};
 use hapax_client::Stop;
+use hapax_server::config::{Config, Limits};
 use tokio::sync::oneshot;
 
-use crate::settings::Settings;
 use crate::{serve, signals};
 
 /// A server that listens.
@@ -22,8 +22,8 @@ pub(super) struct House {
 
 /// Starts a server, and waits until it listens.
 pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
-    let place = store.to_str().context("the store's path is not UTF-8")?;
-    let resolved = Settings::at(&listen.to_string(), place).resolve()?;
+    let place = store.to_str().context("the store's path is not UTF-8")?.to_owned();
+    let config = Config { listen, insecure: false, limits: Limits::default() };
     let stop = Stop::new();
     signals::listen(&stop, &Stop::new())?;
     let (quit, asked) = oneshot::channel();
@@ -32,12 +32,15 @@ pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let listening = |address: SocketAddr| _ = say.send(address);
         let stop = async { _ = asked.await };
-        runtime.block_on(serve::run(&resolved.store, &resolved.server, listening, stop))
+        runtime.block_on(serve::run(&place, &config, listening, stop))
     });
     match hear.recv() {
         Ok(address) => Ok(House { url: format!("http://{address}"), stop, quit, server }),
         // It ended before it listened, and says why.
-        Err(_) => Err(ended(server).err().unwrap_or_else(|| anyhow!("the server ended before it listened"))),
+        Err(_) => match ended(server) {
+            Ok(()) => Err(anyhow!("the server ended before it listened")),
+            Err(error) => Err(anyhow!("{error:#}. --listen and --store name other places.")),
+        },
     }
 }
 

@@ -51,8 +51,16 @@ pub(super) fn scenes(now: Time) -> Vec<Scene> {
     let ago = |seconds: u64| now.minus(Span::from_secs(seconds)).to_string();
     let ahead = |seconds: u64| now.plus(Span::from_secs(seconds)).to_string();
     vec![
-        Scene { stream: "telemetry-strict", about: "sensors that are trusted with nothing", steps: strict(&ago, &ahead) },
-        Scene { stream: "telemetry-tolerant", about: "everything valid is kept and marked", steps: tolerant(&ago, &ahead) },
+        Scene {
+            stream: "telemetry-strict",
+            about: "sensors that are trusted with nothing",
+            steps: strict(&ago, &ahead),
+        },
+        Scene {
+            stream: "telemetry-tolerant",
+            about: "everything valid is kept and marked",
+            steps: tolerant(&ago, &ahead),
+        },
         Scene { stream: "event-sourcing", about: "commands that say what they build on", steps: commands(&ago) },
         Scene { stream: "metering", about: "usage that is billed once", steps: metering(&ago) },
         Scene { stream: "measurements", about: "one fact, however it is spelled", steps: measurements(&ago) },
@@ -63,9 +71,7 @@ pub(super) fn scenes(now: Time) -> Vec<Scene> {
 type At<'t> = &'t dyn Fn(u64) -> String;
 
 fn strict(ago: At<'_>, ahead: At<'_>) -> Vec<Step> {
-    let reading = |id: &str, sequence: u64, nonce: &str, timestamp: String| {
-        json!({ "event_id": id, "producer_id": "sensor-1", "sequence": sequence, "nonce": nonce, "timestamp": timestamp, "value": 21.5 })
-    };
+    let reading = |id: &str, sequence: u64, nonce: &str, timestamp: String| json!({ "event_id": id, "producer_id": "sensor-1", "sequence": sequence, "nonce": nonce, "timestamp": timestamp, "value": 21.5 });
     vec![
         event("a first event", reading("e-1", 1, "n-1", ago(90))),
         event("the next one", reading("e-2", 2, "n-2", ago(89))),
@@ -79,23 +85,19 @@ fn strict(ago: At<'_>, ahead: At<'_>) -> Vec<Step> {
 }
 
 fn tolerant(ago: At<'_>, ahead: At<'_>) -> Vec<Step> {
-    let beat = |id: &str, sequence: u64, observed_at: String| {
-        json!({ "event_id": id, "component_instance_id": "component-7", "sequence": sequence, "observed_at": observed_at })
-    };
+    let beat = |id: &str, sequence: u64, observed_at: String| json!({ "event_id": id, "component_instance_id": "component-7", "sequence": sequence, "observed_at": observed_at });
     vec![
         event("a component joins at number 41", beat("t-41", 41, ago(120))),
         event("two are missing", beat("t-44", 44, ago(117))),
         event("one of them, out of order", beat("t-42", 42, ago(119))),
         event("seen three hours ago, sent now", beat("t-45", 45, ago(10_800))),
         event("another event with a used number", beat("t-44b", 44, ago(116))),
-        event("a clock that is a minute ahead", beat("t-46", 46, ahead(120))),
+        event("a clock that is two minutes ahead", beat("t-46", 46, ahead(120))),
     ]
 }
 
 fn commands(ago: At<'_>) -> Vec<Step> {
-    let command = |id: &str, kind: &str, expected: Option<u64>, items: u64| {
-        json!({ "event_id": id, "aggregate_id": "cart-1", "kind": kind, "expected_seq": expected, "items": items, "occurred_at": ago(60) })
-    };
+    let command = |id: &str, kind: &str, expected: Option<u64>, items: u64| json!({ "event_id": id, "aggregate_id": "cart-1", "kind": kind, "expected_seq": expected, "items": items, "occurred_at": ago(60) });
     vec![
         event("a cart is made", command("cmd-1", "create", None, 0)),
         event("an update that builds on number 1", command("cmd-2", "update", Some(1), 1)),
@@ -107,9 +109,7 @@ fn commands(ago: At<'_>) -> Vec<Step> {
 }
 
 fn metering(ago: At<'_>) -> Vec<Step> {
-    let used = |resource: &str, quantity: Value| {
-        json!({ "tenantId": "acme", "metric": "requests", "customerRef": "c-1", "resourceId": resource, "ts": ago(30), "quantity": quantity })
-    };
+    let used = |resource: &str, quantity: Value| json!({ "tenantId": "acme", "metric": "requests", "customerRef": "c-1", "resourceId": resource, "ts": ago(30), "quantity": quantity });
     let period = ago(30).chars().take(7).collect();
     vec![
         event("ten requests, without an id", used("node-a", json!(10))),
@@ -123,9 +123,7 @@ fn metering(ago: At<'_>) -> Vec<Step> {
 }
 
 fn measurements(ago: At<'_>) -> Vec<Step> {
-    let weight = |id: &str, weight: f64, unit: &str, timestamp: String| {
-        json!({ "measurement_id": id, "user_id": "u-1", "weight": weight, "unit": unit, "source": "Scale", "timestamp": timestamp })
-    };
+    let weight = |id: &str, weight: f64, unit: &str, timestamp: String| json!({ "measurement_id": id, "user_id": "u-1", "weight": weight, "unit": unit, "source": "Scale", "timestamp": timestamp });
     vec![
         event("a weight of 70 kg", weight("m-1", 70.0, "kg", ago(1_200))),
         event("the same weight in pounds", weight("m-1", 154.3236, "lb", ago(1_200))),

@@ -16,8 +16,9 @@ use serde_json::value::RawValue;
 const RESULT_BYTES_MAX: usize = 64 * 1024;
 /// Of an error the server keeps this much, and the end of it says what went wrong.
 const ERROR_BYTES_MAX: usize = 4 * 1024;
-/// How often to look whether the command has ended or must end.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often to look whether the command has ended or must end: a short one is not held up, a long one costs little.
+const LOOK_FIRST: Duration = Duration::from_millis(1);
+const LOOK_LONGEST: Duration = Duration::from_millis(50);
 
 /// Runs a command, again and again.
 pub(super) struct Runner {
@@ -70,15 +71,17 @@ impl Runner {
 
     fn wait(&self, child: &mut Child, claim: &Claim) -> Result<ExitStatus, String> {
         let lost = |error: std::io::Error| format!("cannot wait for {}: {error}", self.program);
+        let mut look = LOOK_FIRST;
         loop {
             if let Some(status) = child.try_wait().map_err(lost)? {
                 return Ok(status);
             }
-            if claim.lost().is_set() || self.kill.wait(LOOK) {
+            if claim.lost().is_set() || self.kill.wait(look) {
                 // It may have ended in this very moment.
                 _ = kill_process_group(Pid::from_child(child), Signal::KILL);
                 return child.wait().map_err(lost);
             }
+            look = (look * 2).min(LOOK_LONGEST);
         }
     }
 }

@@ -97,3 +97,31 @@ fn a_handler_that_reads_another_stream_is_refused() {
     assert_eq!(said.code, 2);
     assert!(said.err.contains("HANDLER_NOT_FOUND"), "{said:?}");
 }
+
+#[test]
+fn two_workers_share_the_work_in_the_order_of_each_lane() {
+    let served = served("worked-shared");
+    let more: String = (3..=20)
+        .flat_map(|n| ["a", "b"].map(|lane| (lane, n)))
+        .map(|(lane, n)| format!("{{\"id\":\"{lane}-{n}\",\"lane\":\"{lane}\",\"seq\":{n}}}\n"))
+        .collect();
+    assert_eq!(served.run_with(&["send", "--stream", "s"], &more).code, 0);
+    served.ok(&["handlers", "put", "h", "--stream", "s", "--order", "in-order"]);
+    let script = "echo $HAPAX_EVENT_ID >> log-$HAPAX_LANE";
+    let workers: Vec<_> = (0..2)
+        .map(|_| {
+            let mut command = served.command(&work(&[], script));
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a worker")
+        })
+        .collect();
+    for worker in workers {
+        let output = worker.wait_with_output().expect("a worker ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let lane = |lane: &str| fs::read_to_string(served.folder.join(format!("log-{lane}"))).expect("the log");
+    let ids = |lane: &str, numbers: &mut dyn Iterator<Item = u64>| -> String {
+        numbers.map(|n| format!("{lane}-{n}\n")).collect()
+    };
+    assert_eq!(lane("a"), ids("a", &mut (1..=20)));
+    assert_eq!(lane("b"), ids("b", &mut (1..=20).filter(|n| *n != 2)));
+}

@@ -2,6 +2,8 @@
 //!
 //! A commit of which nothing expires has no bytes here. Streams of which nothing expires have no row.
 
+use std::ops::Range;
+
 use hapax_core::audit::Attempt;
 use hapax_core::event::NonceKey;
 use hapax_core::facts::Changes;
@@ -19,13 +21,63 @@ use super::take::Take;
 use super::{EPOCH, FORMAT};
 use crate::seam::{RequestKey, RequestRecord, StreamKey, StreamWrite, Write};
 
+/// What expires of a commit, found but not yet read.
+#[derive(Clone, Debug)]
+pub struct Expiring<'b> {
+    tables: Tables<'b>,
+    streams: Vec<Row>,
+}
+
 /// A stream in the directory.
+#[derive(Clone, Debug)]
 struct Row {
+    /// Where the row stands.
+    at: usize,
     /// Its place among the streams of the commit.
     stream: usize,
+    key: StreamKey,
     base: Base,
-    /// How many attempts it has.
-    attempts: u64,
+    /// The place of its first attempt in the section, and that after its last.
+    attempts: Range<u64>,
+}
+
+impl<'b> Expiring<'b> {
+    /// Finds what stands where; nothing if the section has no bytes. Costs as much as the commit has streams.
+    pub fn open(section: &'b [u8]) -> Result<Option<Self>, Undecodable> {
+        if section.is_empty() {
+            return Ok(None);
+        }
+        let (tables, mut take) = Tables::open(section, Part::Expiring)?;
+        let mut first = 0;
+        let start = take.at();
+        let streams = take.list(|take| {
+            let row = read_row(take, &tables, first)?;
+            first = row.attempts.end;
+            Ok(row)
+        })?;
+        take.finish()?;
+        if first != tables.records() {
+            return take.fault_at(start, Fault::Reference("stream of a record"));
+        }
+        Ok(Some(Self { tables, streams }))
+    }
+
+    /// The attempts of a stream, in the order in which they were written.
+    pub fn attempts_of(&self, key: &StreamKey) -> impl Iterator<Item = Result<Attempt, Undecodable>> {
+        let row = self.streams.iter().find(|row| row.key == *key);
+        row.into_iter().flat_map(|row| row.attempts.clone().map(|place| self.read(row, place)))
+    }
+
+    /// The attempt at a place among all attempts of the commit.
+    pub fn attempt(&self, place: u64) -> Result<Attempt, Undecodable> {
+        let missing = || Undecodable { part: Part::Expiring, at: 0, fault: Fault::Reference("record") };
+        let row = self.streams.iter().find(|row| row.attempts.contains(&place)).ok_or_else(missing)?;
+        self.read(row, place)
+    }
+
+    fn read(&self, row: &Row, place: u64) -> Result<Attempt, Undecodable> {
+        attempt::read(&mut self.tables.open_record(place)?, &self.tables, &row.base, place - row.attempts.start)
+    }
 }
 
 pub(super) fn write(write: &Write, out: &mut Vec<u8>) {
@@ -101,46 +153,33 @@ fn write_request<'w>(draft: &mut Draft<'w, '_>, (key, record): &'w (RequestKey, 
 
 /// Reads what expires into what lasts of the same commit.
 pub(super) fn read_into(section: &[u8], write: &mut Write) -> Result<(), Undecodable> {
-    if section.is_empty() {
-        return Ok(());
-    }
-    let (mut tables, mut directory) = Tables::open(section, Part::Expiring)?;
-    tables.read_all()?;
-    let tables = &tables;
-    let start = directory.at();
-    let rows = directory.list(|take| read_row(take, tables, &write.streams))?;
-    directory.finish()?;
-    let total = rows.iter().try_fold(0u64, |total, row| total.checked_add(row.attempts));
-    if total != Some(tables.records()) {
-        return directory.fault_at(start, Fault::Reference("stream of a record"));
-    }
+    let Some(mut opened) = Expiring::open(section)? else { return Ok(()) };
+    opened.tables.read_all()?;
+    let tables = &opened.tables;
     let mut take = tables.changes()?;
-    let mut first = 0;
-    for row in rows {
-        let places = first..first + row.attempts;
-        first = places.end;
-        let read =
-            |(index, place)| attempt::read(&mut tables.open_record(place)?, tables, &row.base, index).map(Into::into);
-        let attempts = (0..).zip(places).map(read).collect::<Result<Vec<_>, _>>()?;
-        // A row of a stream that is not there was refused above.
-        let Some(stream) = write.streams.get_mut(row.stream) else { continue };
-        stream.changes.attempts.extend(attempts);
+    for row in &opened.streams {
+        // Sections of two commits must never become one.
+        let Some(stream) = write.streams.get_mut(row.stream).filter(|found| found.key == row.key) else {
+            return take.fault_at(row.at, Fault::Reference("stream that lasts"));
+        };
+        let attempts = row.attempts.clone().map(|place| opened.read(row, place).map(Into::into));
+        stream.changes.attempts.extend(attempts.collect::<Result<Vec<_>, _>>()?);
         read_stream(&mut take, tables, row.base.at, &mut stream.changes)?;
     }
     write.requests = take.list(|take| read_request(take, tables))?;
     take.finish()
 }
 
-fn read_row<'b>(take: &mut Take<'b>, tables: &Tables<'b>, streams: &[StreamWrite]) -> Result<Row, Undecodable> {
-    let start = take.at();
+fn read_row<'b>(take: &mut Take<'b>, tables: &Tables<'b>, first: u64) -> Result<Row, Undecodable> {
+    let at = take.at();
     let stream = usize::try_from(take.number()?).unwrap_or(usize::MAX);
     let key = StreamKey { tenant: tables.name(take)?, stream: tables.name(take)? };
-    // Sections of two commits must never become one.
-    if streams.get(stream).is_none_or(|found| found.key != key) {
-        return take.fault_at(start, Fault::Reference("stream that lasts"));
-    }
     let base = Base { number: take.number()?, at: take.time()?, contract: take.short()? };
-    Ok(Row { stream, base, attempts: take.number()? })
+    let (place, count) = (take.at(), take.number()?);
+    match first.checked_add(count) {
+        Some(end) if end <= tables.records() => Ok(Row { at, stream, key, base, attempts: first..end }),
+        _ => take.fault_at(place, Fault::Reference("record")),
+    }
 }
 
 fn read_stream<'b>(

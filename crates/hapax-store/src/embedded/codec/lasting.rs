@@ -93,6 +93,16 @@ impl<'b> Lasting<'b> {
         entry::read(&mut take, &self.tables, &row.base, index - row.entries.start)
     }
 
+    /// The places of all entries of the stream that has the entry at this place.
+    pub fn siblings(&self, index: u64) -> Result<Range<u64>, Undecodable> {
+        self.row(index).map(|(_, row)| row.entries.clone())
+    }
+
+    /// The places of a stream's entries; none if it has none here.
+    pub fn entries_of(&self, key: &StreamKey) -> Range<u64> {
+        self.streams.iter().find(|row| row.key == *key).map(|row| row.entries.clone()).unwrap_or_default()
+    }
+
     fn row(&self, index: u64) -> Result<(usize, &Row), Undecodable> {
         let place = self.streams.partition_point(|row| row.entries.end <= index);
         let missing = || Undecodable { part: Part::Lasting, at: 0, fault: Fault::Reference("record") };

@@ -2,17 +2,20 @@
 //!
 //! What holds: numbers, what lasts, and the chain are byte for byte what they were, because a frame's link covers
 //! nothing of what expires. The new file is durable before it takes the old one's name, so a crash leaves one or the
-//! other, and both are right. Readers that have the old file open read on in it.
+//! other, and both are right. Readers that have the old file open read on in it. Appends go on beside it: they share
+//! nothing with a sealed segment but the list of all segments, which is held for as long as a rename takes. A write or
+//! sync that fails poisons the log, in whichever thread it was.
 //!
 //! Not here: when to compact, and what has expired. The caller says so, frame by frame.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::error::{Failure, LogError};
 use super::format::{Header, Mark, MarkOf, SECTOR, Section};
 use super::segment::{self, DIR, FIRST, Table};
 use super::window::FAR;
-use super::{Frame, FrameNumber, Frames, Log};
+use super::{Frame, FrameNumber, Frames, Log, Reader};
 use crate::embedded::disk::{Disk, DiskFile};
 
 /// What a segment that is being compacted is called.
@@ -30,25 +33,62 @@ pub struct Compacted {
     pub after: u64,
 }
 
+/// Compacts sealed segments, from any thread, while the log is written. A clone is the same.
+pub struct Compactor<D: Disk> {
+    reader: Reader<D>,
+    work: Arc<Mutex<()>>,
+    /// The log's: when that is gone the files are somebody else's, and until a compaction has ended they are not.
+    lock: Weak<D::Lock>,
+}
+
+impl<D: Disk> Clone for Compactor<D> {
+    fn clone(&self) -> Self {
+        let (reader, work) = (self.reader.clone(), Arc::clone(&self.work));
+        Self { reader, work, lock: Weak::clone(&self.lock) }
+    }
+}
+
 impl<D: Disk> Log<D> {
-    /// Rewrites the sealed segment that begins with `first`. `keep` gets each frame and says what expires later, or
-    /// nothing to drop that section. [`LogError::Low`] means that there is no room for the new file; nothing was done.
+    /// The same as [`Compactor::compact`].
     ///
     /// # Panics
     /// If no sealed segment begins with this frame.
     pub fn compact(
-        &mut self,
+        &self,
         first: FrameNumber,
         keep: impl FnMut(FrameNumber, &[u8], &[u8]) -> Option<Vec<u8>>,
     ) -> Result<Compacted, LogError> {
+        self.compactor().compact(first, keep)
+    }
+}
+
+impl<D: Disk> Compactor<D> {
+    pub(super) fn new(reader: Reader<D>, work: Arc<Mutex<()>>, lock: Weak<D::Lock>) -> Self {
+        Self { reader, work, lock }
+    }
+
+    /// Rewrites the sealed segment that begins with `first`. `keep` gets each frame and says what expires later, or
+    /// nothing to drop that section. [`LogError::Low`] means that there is no room for the new file, [`LogError::Missing`]
+    /// that the log was closed; nothing was done. One that is under way elsewhere is waited for.
+    ///
+    /// # Panics
+    /// If no sealed segment begins with this frame.
+    pub fn compact(
+        &self,
+        first: FrameNumber,
+        keep: impl FnMut(FrameNumber, &[u8], &[u8]) -> Option<Vec<u8>>,
+    ) -> Result<Compacted, LogError> {
+        let _work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         self.reader.sound()?;
+        let _lock = self.lock.upgrade().ok_or(LogError::Missing)?;
         let view = self.reader.segments().into_iter().find(|it| it.first == first && it.sealed);
         let view = view.expect("only a sealed segment is compacted");
         let path = segment::path(&segment::name(first));
         let reading = |it: io::Error| LogError::Io(Failure::new("reading a segment", &it));
         let old = self.reader.disk().open(&path).map_err(reading)?;
         let before = old.size().map_err(reading)?;
-        if self.space()?.free < before {
+        let asking = |it: io::Error| LogError::Io(Failure::new("asking for free space", &it));
+        if self.reader.disk().free_space().map_err(asking)? < before {
             return Err(LogError::Low);
         }
         let mut head = [0; SECTOR as usize];

@@ -139,6 +139,13 @@ impl<D: Disk> Reader<D> {
         self.known().last
     }
 
+    /// The first frame of the segment that holds this one, or would.
+    pub fn segment_of(&self, number: FrameNumber) -> FrameNumber {
+        let known = self.known();
+        let after = known.segments.partition_point(|it| it.first <= number);
+        known.segments[after.saturating_sub(1)].first
+    }
+
     /// The segments, in order.
     pub fn segments(&self) -> Vec<SegmentView> {
         let known = self.known();

@@ -10,12 +10,14 @@
 //! anyone is told of it; and the directories are synced before anything in them is built upon.
 
 use std::io;
+use std::sync::Arc;
 
 use super::error::{Because, Corrupt, Failure, LogError, What};
 use super::format::{Link, LogId, Mark, SECTOR};
 use super::read::{Known, KnownSegment, Reader};
 use super::reserve::{RESERVE, Reserve};
 use super::segment::{self, DIR, Walk};
+use super::spare::Slot;
 use super::tail::{self, Settled};
 use super::window::{FAR, Window};
 use super::witness::Witness;
@@ -79,8 +81,7 @@ fn build<D: Disk>(disk: &D, options: &Options, id: LogId, names: &[String]) -> i
     }
     disk.create_dir(BUILDING)?;
     let mark = Mark { id, frame: FrameNumber(1), link: id.origin() };
-    let bytes = options.segment_bytes.max(2 * SECTOR).next_multiple_of(SECTOR);
-    segment::make(disk, BUILDING, &mark, bytes)?;
+    segment::make(disk, BUILDING, &mark, segment::bytes(options))?;
     Witness::make(disk, BUILDING, id)?;
     let reserve = disk.create(&format!("{BUILDING}/{RESERVE}"))?;
     reserve.allocate(options.reserve_bytes)?;
@@ -118,7 +119,11 @@ fn enter<D: Disk>(disk: D, options: Options, lock: D::Lock) -> Result<(Log<D>, O
     let (next, link, end) = (walk.next, walk.link, walk.end);
     let known = Known { segments, last };
     let reader = Reader::new(disk, id, known);
-    let log = Log { reader, options, file, witness, reserve, next, link, end, capacity, buffer: Vec::new(), lock };
+    let (spare, compacting, lock) = (Slot::new(), Arc::default(), Arc::new(lock));
+    spare.filled(end, capacity);
+    let buffer = Vec::new();
+    let log =
+        Log { reader, options, file, witness, reserve, spare, compacting, next, link, end, capacity, buffer, lock };
     Ok((log, Opened { frames: last.0, cut, warnings }))
 }
 

@@ -8,10 +8,10 @@
 
 use std::io;
 
-use super::FrameNumber;
 use super::error::What;
 use super::format::{Header, Link, LogId, Mark, MarkOf, SECTOR};
 use super::window::Window;
+use super::{FrameNumber, Options};
 use crate::embedded::disk::{Disk, DiskFile};
 
 /// The directory of the log, below the root of the disk.
@@ -41,16 +41,32 @@ pub(super) fn path(file: &str) -> String {
     format!("{DIR}/{file}")
 }
 
+/// How large a segment is that is made without a frame waiting for it.
+pub(super) fn bytes(options: &Options) -> u64 {
+    options.segment_bytes.max(2 * SECTOR).next_multiple_of(SECTOR)
+}
+
 /// Makes a segment of this size in a directory: zeros and header first, durable, then the name.
 pub(super) fn make<D: Disk>(disk: &D, dir: &str, mark: &Mark, bytes: u64) -> io::Result<D::File> {
     let temporary = format!("{dir}/{NEXT}");
-    let file = disk.create(&temporary)?;
+    let file = blank(disk, &temporary, bytes)?;
+    begin(disk, dir, mark, (&file, &temporary))?;
+    Ok(file)
+}
+
+/// A file of zeros, not durable yet.
+pub(super) fn blank<D: Disk>(disk: &D, path: &str, bytes: u64) -> io::Result<D::File> {
+    let file = disk.create(path)?;
     file.allocate(bytes)?;
+    Ok(file)
+}
+
+/// Makes a segment of a file of zeros: the header, durable with all that was written before, then the name.
+pub(super) fn begin<D: Disk>(disk: &D, dir: &str, mark: &Mark, (file, path): (&D::File, &str)) -> io::Result<()> {
     file.write_at(0, &mark.encode(MarkOf::Segment))?;
     file.sync_data()?;
-    disk.rename(&temporary, &format!("{dir}/{}", name(mark.frame)))?;
-    disk.sync_dir(dir)?;
-    Ok(file)
+    disk.rename(path, &format!("{dir}/{}", name(mark.frame)))?;
+    disk.sync_dir(dir)
 }
 
 /// Where the frames of a segment are: every so many bytes the number and the place of one.

@@ -6,6 +6,7 @@ mod faults;
 mod golden;
 mod real;
 mod script;
+mod spare;
 
 use super::*;
 use crate::embedded::disk::SimDisk;
@@ -89,7 +90,7 @@ fn a_frame_larger_than_a_segment_gets_one_of_its_own() {
 #[test]
 fn a_frame_too_large_for_an_empty_segment_takes_its_place() {
     let pairs = vec![(vec![1; 9000], vec![2; 100]), (vec![3; 10], vec![])];
-    let (disk, mut log) = filled(small(), &pairs);
+    let (disk, log) = filled(small(), &pairs);
     let firsts: Vec<u64> = log.reader().segments().iter().map(|it| it.first.0).collect();
     assert_eq!(firsts, [1, 2]);
     log.compact(FrameNumber(1), |_, _, expiring| Some(expiring.to_vec())).unwrap();
@@ -200,13 +201,13 @@ fn compaction_drops_what_expires_and_keeps_the_chain() {
 #[test]
 #[should_panic(expected = "only a sealed segment is compacted")]
 fn the_segment_that_is_being_written_is_not_compacted() {
-    let (_, mut log) = filled(small(), &pairs(1, 1, 1));
+    let (_, log) = filled(small(), &pairs(1, 1, 1));
     let _ = log.compact(FrameNumber(1), |_, _, _| None);
 }
 
 #[test]
 fn compaction_without_room_is_refused_and_does_nothing() {
-    let (disk, mut log) = filled(small(), &pairs(8, 1000, 10));
+    let (disk, log) = filled(small(), &pairs(8, 1000, 10));
     disk.set_capacity((1 << 30) - log.space().unwrap().free + 1000);
     let files = disk.files();
     assert_eq!(log.compact(FrameNumber(1), |_, _, _| None), Err(LogError::Low));

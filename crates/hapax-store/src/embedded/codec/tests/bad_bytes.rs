@@ -147,9 +147,9 @@ fn an_unknown_tag_is_named_with_its_place() {
     let mut sections = encoded(&whole::write());
     // The registry's presence bits are the first byte after the changes of an empty write.
     sections.lasting = encoded(&crate::seam::Write::default()).lasting;
-    sections.lasting[9] = 0x20;
+    sections.lasting[9] = 0x40;
     let fault = read(&sections.lasting, &[]).unwrap_err();
-    assert_eq!(fault.to_string(), "byte 9 of the lasting section: 32 is no changes of a registry of this format");
+    assert_eq!(fault.to_string(), "byte 9 of the lasting section: 64 is no changes of a registry of this format");
 }
 
 #[test]

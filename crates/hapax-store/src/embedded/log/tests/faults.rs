@@ -59,6 +59,7 @@ fn stays_poisoned(disk: &SimDisk, mut log: Log<SimDisk>, failure: &Failure) {
     assert_eq!(log.read(FrameNumber(1)), Err(poisoned.clone()));
     assert_eq!(log.frames(FrameNumber(1)).err(), Some(poisoned.clone()));
     assert_eq!(log.compact(FrameNumber(1), |_, _, _| None), Err(poisoned.clone()));
+    assert_eq!(log.spare().make(), Err(poisoned.clone()));
     assert_eq!(log.space(), Err(poisoned.clone()));
     assert_eq!(log.close(), Err(poisoned));
     assert_eq!(disk.calls(), calls, "nothing is tried again");

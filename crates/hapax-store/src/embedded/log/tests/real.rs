@@ -62,3 +62,39 @@ fn readers_read_while_the_log_is_written_and_compacted() {
         reading.join().unwrap();
     });
 }
+
+#[test]
+fn other_threads_make_segments_and_compact_while_the_log_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = RealDisk::at(dir.path()).unwrap();
+    let mut log = Log::create(disk.clone(), small(), ID).unwrap();
+    let (spare, compactor, reader) = (log.spare(), log.compactor(), log.reader());
+    std::thread::scope(|scope| {
+        let making = scope.spawn(move || {
+            let mut made = 0;
+            while reader.last() < FrameNumber(300) {
+                made += u64::from(spare.make().unwrap());
+                std::thread::yield_now();
+            }
+            made
+        });
+        let reader = log.reader();
+        scope.spawn(move || {
+            let mut compacted = FrameNumber::ORIGIN;
+            while reader.last() < FrameNumber(300) {
+                if let Some(segment) = reader.segments().into_iter().find(|it| it.sealed && it.first > compacted) {
+                    compactor.compact(segment.first, |_, _, _| None).unwrap();
+                    compacted = segment.first;
+                }
+            }
+        });
+        for number in 1..=300_u64 {
+            log.append(&[number as u8; 400], &[1; 200]).unwrap();
+        }
+        assert!(making.join().unwrap() > 0);
+    });
+    log.close().unwrap();
+    let (log, opened) = Log::open(disk, small()).unwrap();
+    assert_eq!((opened.frames, opened.cut), (300, None));
+    assert!(all(&log).iter().zip(1..).all(|(it, number)| it.0 == [number as u8; 400]));
+}

@@ -23,6 +23,7 @@ impl Dice {
 pub(super) enum Step {
     Append(usize, usize),
     Compact,
+    Spare,
     Close,
     Kill,
 }
@@ -38,10 +39,11 @@ pub(super) fn script(seed: u64) -> Vec<Step> {
         3 if dice.below(4) == 0 => 5000,
         _ => dice.below(400) as usize,
     };
-    let step = |_| match dice.below(12) {
+    let step = |_| match dice.below(14) {
         0 => Step::Close,
         1 => Step::Kill,
         2 | 3 => Step::Compact,
+        4 | 5 => Step::Spare,
         _ => Step::Append(size(&mut dice), size(&mut dice)),
     };
     (0..steps).map(step).collect()
@@ -97,7 +99,7 @@ pub(super) fn dropped(number: FrameNumber) -> bool {
     number.0.is_multiple_of(2)
 }
 
-pub(super) fn compact_all(log: &mut Log<SimDisk>) -> Result<(), LogError> {
+pub(super) fn compact_all(log: &Log<SimDisk>) -> Result<(), LogError> {
     for segment in log.reader().segments().into_iter().filter(|it| it.sealed) {
         log.compact(segment.first, |number, _, expiring| (!dropped(number)).then(|| expiring.to_vec()))?;
     }
@@ -125,8 +127,9 @@ pub(super) fn play(
             Step::Append(lasting, expiring) => model.append(&mut log, *lasting, *expiring),
             Step::Compact => {
                 model.compacted = true;
-                compact_all(&mut log)
+                compact_all(&log)
             }
+            Step::Spare => log.spare().make().map(drop),
             Step::Close => {
                 log.close()?;
                 log = open_or_create(disk)?;

@@ -1,0 +1,140 @@
+//! Frames of the log for those who want an entry or an attempt out of them, the last ones asked for kept in memory.
+//!
+//! What holds: every frame was checked by the log's reader before it came here. Memory is bounded in bytes; the frame that
+//! nobody asked for longest goes first, and one that is larger than the bound is read but not kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hapax_core::entry::Entry;
+use hapax_core::event::Identity;
+
+use super::codec::{Expiring, Lasting, Undecodable};
+use super::disk::Disk;
+use super::index::table::Place;
+use super::log::{Frame, FrameNumber, Reader};
+use crate::seam::StoreError;
+
+/// Frames, by their numbers.
+pub(super) struct Frames<D> {
+    log: Reader<D>,
+    kept: Mutex<Kept>,
+    bytes_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    frames: HashMap<FrameNumber, (u64, Arc<Frame>)>,
+    /// By when they were last asked for.
+    asked: BTreeMap<u64, FrameNumber>,
+    clock: u64,
+    bytes: usize,
+}
+
+impl<D: Disk> Frames<D> {
+    pub(super) fn new(log: Reader<D>, bytes_max: usize) -> Self {
+        Self { log, kept: Mutex::default(), bytes_max }
+    }
+
+    pub(super) fn log(&self) -> &Reader<D> {
+        &self.log
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, number: FrameNumber) -> Result<Arc<Frame>, StoreError> {
+        if let Some(frame) = self.kept().get(number) {
+            return Ok(frame);
+        }
+        let missing = || StoreError::Corrupt(format!("the index leads to frame {number}, which the log does not have"));
+        let frame = Arc::new(self.log.read(number)?.ok_or_else(missing)?);
+        if size(&frame) <= self.bytes_max {
+            self.kept().put(Arc::clone(&frame), self.bytes_max);
+        }
+        Ok(frame)
+    }
+
+    /// The log has other bytes for these by now.
+    pub(super) fn forget(&self, numbers: &RangeInclusive<FrameNumber>) {
+        let mut kept = self.kept();
+        let gone: Vec<_> = kept.frames.keys().filter(|number| numbers.contains(number)).copied().collect();
+        gone.into_iter().for_each(|number| kept.remove(number));
+    }
+
+    /// The entry at a place, if it is of this identity.
+    pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+        let frame = self.get(place.frame)?;
+        let lasting = lasting(&frame)?;
+        entry_of(&frame, &lasting, place.index, identity)
+    }
+}
+
+/// The entry at a place of a frame, if it is of this identity: half of an identity led here.
+pub(super) fn entry_of(
+    frame: &Frame,
+    lasting: &Lasting<'_>,
+    index: u32,
+    identity: &Identity,
+) -> Result<Option<Arc<Entry>>, StoreError> {
+    let index = u64::from(index);
+    if lasting.find(index).map_err(|fault| unreadable(frame.number, &fault))?.identity != *identity {
+        return Ok(None);
+    }
+    entry_at(frame, lasting, index).map(Some)
+}
+
+pub(super) fn entry_at(frame: &Frame, lasting: &Lasting<'_>, index: u64) -> Result<Arc<Entry>, StoreError> {
+    lasting.entry(index).map(Arc::new).map_err(|fault| unreadable(frame.number, &fault))
+}
+
+pub(super) fn lasting(frame: &Frame) -> Result<Lasting<'_>, StoreError> {
+    Lasting::open(&frame.lasting).map_err(|fault| unreadable(frame.number, &fault))
+}
+
+pub(super) fn expiring(frame: &Frame) -> Result<Option<Expiring<'_>>, StoreError> {
+    Expiring::open(&frame.expiring).map_err(|fault| unreadable(frame.number, &fault))
+}
+
+/// A frame whose checksums are right and whose content is not.
+pub(super) fn unreadable(number: FrameNumber, fault: &Undecodable) -> StoreError {
+    StoreError::Corrupt(format!("frame {number} cannot be read: {fault}"))
+}
+
+fn size(frame: &Frame) -> usize {
+    frame.lasting.len() + frame.expiring.len()
+}
+
+impl Kept {
+    fn get(&mut self, number: FrameNumber) -> Option<Arc<Frame>> {
+        self.clock += 1;
+        let (asked, frame) = self.frames.get_mut(&number)?;
+        self.asked.remove(asked);
+        self.asked.insert(self.clock, number);
+        *asked = self.clock;
+        Some(Arc::clone(frame))
+    }
+
+    fn put(&mut self, frame: Arc<Frame>, bytes_max: usize) {
+        // Somebody else may have read it meanwhile.
+        self.remove(frame.number);
+        self.clock += 1;
+        self.bytes += size(&frame);
+        self.asked.insert(self.clock, frame.number);
+        self.frames.insert(frame.number, (self.clock, frame));
+        while self.bytes > bytes_max
+            && let Some((_, oldest)) = self.asked.first_key_value()
+        {
+            self.remove(*oldest);
+        }
+    }
+
+    fn remove(&mut self, number: FrameNumber) {
+        if let Some((asked, frame)) = self.frames.remove(&number) {
+            self.asked.remove(&asked);
+            self.bytes -= size(&frame);
+        }
+    }
+}

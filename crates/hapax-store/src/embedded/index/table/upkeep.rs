@@ -1,0 +1,122 @@
+//! Work off the hot path: memory into runs, and runs into larger runs.
+//!
+//! What holds: a frozen table is read until its run is in its place, and the inputs of a merge until its result is. What
+//! fails leaves everything as it was, to be tried again. A long merge writes what is frozen meanwhile in between, so
+//! memory stays bounded.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use super::format::{Header, Writing};
+use super::memory::Memory;
+use super::merge::{self, Merge};
+use super::run::Run;
+use super::write::Writer;
+use super::{Record, State, Table, TableError};
+use crate::embedded::disk::Disk;
+use crate::embedded::log::FrameNumber;
+
+impl<D: Disk> Table<D> {
+    /// One step: writes a full table as a run, or merges runs. False if there is nothing to do.
+    pub fn upkeep(&self) -> Result<bool, TableError> {
+        let _work = self.work();
+        if self.write_frozen()? {
+            return Ok(true);
+        }
+        self.merge()
+    }
+
+    /// Writes everything that is in memory as a run: for a clean stop, or to bound what a start inserts again.
+    pub fn flush(&self) -> Result<(), TableError> {
+        let _work = self.work();
+        {
+            let mut state = self.state_mut();
+            if state.active.to > state.active.from {
+                self.freeze(&mut state);
+            }
+        }
+        while self.write_frozen()? {}
+        Ok(())
+    }
+
+    /// Inserts and does what is to be done at once: for building a table from a whole log, in one thread and in bounded
+    /// memory.
+    ///
+    /// # Panics
+    /// If a frame was left out.
+    pub fn replay(&self, frame: FrameNumber, records: &[Record]) -> Result<(), TableError> {
+        self.insert(frame, records);
+        if !self.state().frozen.is_empty() {
+            while self.upkeep()? {}
+        }
+        Ok(())
+    }
+
+    /// Puts an empty table in the place of the one that is being filled.
+    pub(super) fn freeze(&self, state: &mut State<D::File>) {
+        let options = &self.shared.options;
+        let next = Memory::new(state.active.to, options.memory_records_max, options.ordered);
+        state.frozen.push(Arc::new(std::mem::replace(&mut state.active, next)));
+    }
+
+    /// Writes the oldest frozen table, if there is one.
+    fn write_frozen(&self) -> Result<bool, TableError> {
+        let Some(memory) = self.state().frozen.first().cloned() else { return Ok(false) };
+        let sorted = memory.sorted();
+        let header = self.header(memory.from, memory.to, sorted.len() as u64);
+        let mut writer = self.writer(header, Writing::Flush)?;
+        for raw in &sorted {
+            writer.push(raw)?;
+        }
+        let run = Arc::new(writer.finish()?);
+        let mut state = self.state_mut();
+        state.runs = Arc::new(state.runs.iter().cloned().chain([run]).collect());
+        state.frozen.remove(0);
+        Ok(true)
+    }
+
+    /// Merges neighbours, if there are enough of a size.
+    fn merge(&self) -> Result<bool, TableError> {
+        let runs = Arc::clone(&self.state().runs);
+        let records: Vec<u64> = runs.iter().map(|it| it.header.records).collect();
+        let Some(chosen) = merge::choose(&records, self.shared.options.merge_width) else { return Ok(false) };
+        let inputs = &runs[chosen.clone()];
+        let (first, last) = (&inputs[0].header, &inputs[inputs.len() - 1].header);
+        let header = self.header(first.from, last.to, records[chosen.clone()].iter().sum());
+        let run = Arc::new(self.write_merged(header, inputs)?);
+        {
+            let mut state = self.state_mut();
+            // Others may have come since, but only behind: these are still where they were.
+            let mut now: Vec<Arc<Run<D::File>>> = state.runs.iter().cloned().collect();
+            now.splice(chosen, [run]);
+            state.runs = Arc::new(now);
+        }
+        for input in inputs {
+            // One that stays lies within the new run, and the next start removes it.
+            let _ = self.shared.disk.remove(&input.path);
+        }
+        Ok(true)
+    }
+
+    fn write_merged(&self, header: Header, inputs: &[Arc<Run<D::File>>]) -> Result<Run<D::File>, TableError> {
+        let mut writer = self.writer(header, Writing::Merge)?;
+        let mut merge = Merge::new(inputs.iter().map(|it| &**it))?;
+        while let Some(raw) = merge.next()? {
+            if writer.push(&raw)? {
+                self.write_frozen()?;
+            }
+        }
+        writer.finish()
+    }
+
+    fn header(&self, from: FrameNumber, to: FrameNumber, records: u64) -> Header {
+        Header { log: self.shared.log, name: self.shared.name, from, to, records }
+    }
+
+    fn writer(&self, header: Header, writing: Writing) -> Result<Writer<'_, D>, TableError> {
+        Writer::new(&self.shared.disk, &self.shared.options, &self.shared.hashing, header, writing)
+    }
+
+    fn work(&self) -> MutexGuard<'_, ()> {
+        self.shared.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,62 @@
+//! The entries of known ids, for a turn: looked up together, read frame by frame.
+//!
+//! Most ids of a turn are new, and then a turn reads nothing. A batch that is sent again has all of its originals in one
+//! frame, which is read once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use hapax_core::event::Identity;
+
+use super::Shared;
+use crate::embedded::disk::Disk;
+use crate::embedded::frames::{entry_of, lasting};
+use crate::embedded::index::identity_key;
+use crate::embedded::index::table::{Key, Place};
+use crate::seam::{Loaded, StoreError, StreamKey, TurnNeeds};
+
+/// An identity that is asked for, and where.
+struct Asked<'n> {
+    stream: &'n StreamKey,
+    identity: &'n Identity,
+}
+
+impl<D: Disk> Shared<D> {
+    /// Hands in the newest entry of each identity that is asked for. Only the writer asks, so nothing is committed
+    /// meanwhile.
+    pub(in crate::embedded) fn load_originals(&self, needs: &TurnNeeds, loaded: &mut Loaded) -> Result<(), StoreError> {
+        let (mut asked, mut keys): (Vec<Asked<'_>>, Vec<Key>) = (Vec::new(), Vec::new());
+        {
+            let live = self.live();
+            for (stream, wanted) in &needs.streams {
+                let Some(found) = live.state.streams.get(stream) else { continue };
+                let identities = &wanted.needs.identities;
+                asked.extend(identities.iter().map(|identity| Asked { stream, identity }));
+                keys.extend(identities.iter().map(|identity| identity_key(found.number, identity)));
+            }
+        }
+        let mut places: Vec<(Place, usize)> = Vec::new();
+        self.sound(self.index.ids.find_all(&keys, |position, place| places.push((place, position))))?;
+        // The newest first, so that the first that fits is the one.
+        places.sort_by(|one, other| other.cmp(one));
+        let mut known: HashSet<usize> = HashSet::new();
+        for together in places.chunk_by(|(one, _), (other, _)| one.frame == other.frame) {
+            let Some((first, _)) = together.first() else { continue };
+            let frame = self.frames.get(first.frame)?;
+            let lasting = lasting(&frame)?;
+            for (place, position) in together {
+                let Asked { stream, identity } = asked[*position];
+                if known.contains(position) {
+                    continue;
+                }
+                if let Some(entry) = entry_of(&frame, &lasting, place.index, identity)? {
+                    known.insert(*position);
+                    if let Some(found) = loaded.streams.get_mut(stream) {
+                        found.facts.load_original(Arc::clone(&entry));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

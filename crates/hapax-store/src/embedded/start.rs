@@ -1,0 +1,211 @@
+//! A start: the snapshot and the tables, then the frames that they lack; or, if they cannot be used, every frame.
+//!
+//! What holds: whatever the index says, the store that comes out is the one that the log says. A snapshot that cannot be
+//! read, tables with a hole, either of another log or ahead of this one, a frame that does not continue the heads: the
+//! whole index is deleted and built again, once. Only a fault of the log itself is an error.
+//!
+//! The log is read once: replaying checks every frame that it reads, so a rebuild needs no check beforehand.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, RwLock};
+
+use super::codec::Sections;
+use super::disk::Disk;
+use super::expiry::Expiries;
+use super::frames::Frames;
+use super::index::table::TableError;
+use super::index::{Index, Records};
+use super::log::{Check, FrameNumber, Log, LogError, LogId, Opened};
+use super::reader::{EmbeddedReader, Live, Shared};
+use super::snapshot;
+use super::upkeep::Work;
+use super::{Embedded, Options, Stop, read};
+use crate::seam::StoreError;
+
+/// How far a start has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Is the index built again from the first frame?
+    pub rebuilds: bool,
+    /// Frames that were read.
+    pub frames: u64,
+    /// Frames that are to be read.
+    pub frames_total: u64,
+    /// Entries in those that were read.
+    pub entries: u64,
+}
+
+/// Progress is told every so many frames.
+const TOLD: u64 = 256;
+
+/// What the index gave, before the log was asked for the rest.
+struct Found<D: Disk> {
+    live: Live,
+    index: Index<D>,
+    /// The last frame that is applied already, and the one from which on heads must fit.
+    shows: FrameNumber,
+    /// What expires, as of that one.
+    expiries: Expiries,
+    /// The frame of the snapshot, and its size.
+    snapshot: Option<(FrameNumber, u64)>,
+    rebuilds: bool,
+}
+
+impl<D: Disk> Embedded<D> {
+    pub(super) fn start(
+        disk: D,
+        options: &Options,
+        id: LogId,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Self, Opened), StoreError> {
+        let (log, opened) = open_log(&disk, options, id)?;
+        let found = match find(&disk, &log, options)? {
+            Some(found) => found,
+            None => from_nothing(&disk, &log, options)?,
+        };
+        let store = match Self::replay(disk.clone(), log, found, options, progress) {
+            Err((log, None)) => {
+                let found = from_nothing(&disk, &log, options)?;
+                Self::replay(disk, log, found, options, progress)
+            }
+            done => done,
+        };
+        match store {
+            Ok(store) => Ok((store, opened)),
+            Err((_, Some(error))) => Err(error),
+            Err((_, None)) => Err(StoreError::Corrupt("the index cannot be built".to_owned())),
+        }
+    }
+
+    /// Applies what the log has and the index lacks. No error besides the log means that the index cannot be used.
+    fn replay(
+        disk: D,
+        log: Log<D>,
+        found: Found<D>,
+        options: &Options,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, (Log<D>, Option<StoreError>)> {
+        let Found { live, index, shows, expiries, snapshot, rebuilds } = found;
+        let applied = live.applied;
+        let frames = Frames::new(log.reader(), options.frames_bytes_max);
+        let work = Work::new(options.upkeep.clone(), snapshot);
+        let shared = Shared {
+            disk,
+            id: log.id(),
+            live: RwLock::new(live),
+            index,
+            frames,
+            work: Mutex::new(work),
+            spoiled: AtomicBool::new(false),
+        };
+        let replay = Replay { shared: &shared, applied, shows, expiries, rebuilds };
+        if let Err(error) = replay.run(&log, progress) {
+            drop(shared);
+            return Err((log, error));
+        }
+        let reader = EmbeddedReader { shared: Arc::new(shared) };
+        if rebuilds && log.last() > FrameNumber::ORIGIN {
+            // So that nobody has to wait for it a second time.
+            if let Err(error) = reader.shared.settle() {
+                return Err((log, Some(error)));
+            }
+        }
+        let stop = Stop(Arc::clone(&reader.shared));
+        Ok(Self { stop, log, reader, sections: Sections::default(), records: Records::default() })
+    }
+}
+
+fn open_log<D: Disk>(disk: &D, options: &Options, id: LogId) -> Result<(Log<D>, Opened), StoreError> {
+    let mut log_options = options.log.clone();
+    if !has_snapshot(disk) {
+        // Every frame will be read and checked anyway.
+        log_options.check = Check::Tail;
+    }
+    match Log::open(disk.clone(), log_options.clone()) {
+        Err(LogError::Missing) => {
+            let log = Log::create(disk.clone(), log_options, id)?;
+            Ok((log, Opened { frames: 0, cut: None, warnings: Vec::new() }))
+        }
+        opened => Ok(opened?),
+    }
+}
+
+/// Only a guess, for the store is not locked yet: at worst the log is read twice.
+fn has_snapshot<D: Disk>(disk: &D) -> bool {
+    disk.list(super::index::DIR).is_ok_and(|names| names.iter().any(|name| name.ends_with(".snap")))
+}
+
+/// What the index has, if it can be used.
+fn find<D: Disk>(disk: &D, log: &Log<D>, options: &Options) -> Result<Option<Found<D>>, StoreError> {
+    let Some(loaded) = snapshot::load(disk, log)? else { return Ok(None) };
+    let index = match Index::open(disk, log.id(), &options.index) {
+        Ok(index) => index,
+        Err(TableError::Damaged(_)) => return Ok(None),
+        Err(error @ TableError::Io(_)) => return Err(StoreError::Unreachable(error.to_string())),
+    };
+    if index.reaches() > log.last() {
+        return Ok(None);
+    }
+    let snapshot::Loaded { live, shows, expiries, bytes } = loaded;
+    let snapshot = Some((live.applied, bytes));
+    Ok(Some(Found { live, index, shows, expiries, snapshot, rebuilds: false }))
+}
+
+fn from_nothing<D: Disk>(disk: &D, log: &Log<D>, options: &Options) -> Result<Found<D>, StoreError> {
+    let removing = |error| StoreError::Unreachable(format!("removing the index failed: {error}"));
+    Index::remove_all(disk).map_err(removing)?;
+    let opening = |error: TableError| StoreError::Unreachable(error.to_string());
+    let index = Index::open(disk, log.id(), &options.index).map_err(opening)?;
+    let (live, shows, expiries) = (Live::default(), FrameNumber::ORIGIN, Expiries::default());
+    Ok(Found { live, index, shows, expiries, snapshot: None, rebuilds: true })
+}
+
+struct Replay<'s, D: Disk> {
+    shared: &'s Shared<D>,
+    /// The state has everything up to here.
+    applied: FrameNumber,
+    /// And perhaps something up to here.
+    shows: FrameNumber,
+    expiries: Expiries,
+    rebuilds: bool,
+}
+
+impl<D: Disk> Replay<'_, D> {
+    /// An error of the log, or none if it is the index's fault.
+    fn run(&self, log: &Log<D>, progress: &mut dyn FnMut(Progress)) -> Result<(), Option<StoreError>> {
+        let from = self.applied.min(self.shared.index.flushed()).next();
+        let frames_total = (log.last().0 + 1).saturating_sub(from.0);
+        let mut told = Progress { rebuilds: self.rebuilds, frames: 0, frames_total, entries: 0 };
+        let mut records = Records::default();
+        if self.applied == self.shows {
+            self.shared.live_mut().expiries.clone_from(&self.expiries);
+        }
+        for frame in log.frames(from).map_err(|error| Some(error.into()))? {
+            let frame = frame.map_err(|error| Some(error.into()))?;
+            let (number, bytes) = (frame.number, frame.lasting.len() + frame.expiring.len());
+            let write = read(&frame)?;
+            told.frames += 1;
+            told.entries += write.streams.iter().map(|stream| stream.changes.entries.len() as u64).sum::<u64>();
+            let numbers = self.shared.live().state.numbers(&write);
+            records.fill(number, &write, &numbers);
+            self.shared.index.replay(number, &records).map_err(|error| match error {
+                TableError::Damaged(_) => None,
+                TableError::Io(what) => Some(StoreError::Unreachable(what)),
+            })?;
+            if number > self.applied {
+                if number > self.shows && self.shared.live().state.conflicts(&write) {
+                    let what = format!("frame {number} does not continue the heads before it");
+                    return Err(self.rebuilds.then_some(StoreError::Corrupt(what)));
+                }
+                self.shared.apply(number, write, bytes as u64);
+                if number == self.shows {
+                    self.shared.live_mut().expiries.clone_from(&self.expiries);
+                }
+            }
+            if told.frames.is_multiple_of(TOLD) || told.frames == frames_total {
+                progress(told);
+            }
+        }
+        Ok(())
+    }
+}
