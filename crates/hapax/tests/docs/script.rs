@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use crate::markdown::root;
 
-/// Stands in for cargo: the first step says that it runs, and then does so until it is ended.
-const CARGO: &str = "#!/bin/sh\necho running; exec sleep 1000\n";
+/// Stands in for cargo: the first step says that it runs, and then does so for longer than anybody waits.
+const CARGO: &str = "#!/bin/sh\necho running; exec sleep 60\n";
 
 #[test]
 fn stopped_from_outside_it_says_so_and_fails() {
