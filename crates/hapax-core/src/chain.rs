@@ -88,8 +88,10 @@ pub struct Inspector {
     stream: String,
     /// The next offset.
     expected: u64,
-    /// The hash of the entry before it.
-    hash: Digest,
+    /// The hash of the entry before it; none if another stands there.
+    hash: Option<Digest>,
+    /// Entries that stand where others were accepted.
+    displaced: BTreeMap<u64, Entry>,
     /// Offsets that were left out so far.
     missing: BTreeSet<u64>,
     /// Hashes of the entries at the edges of holes.
@@ -109,7 +111,8 @@ impl Inspector {
         Self {
             stream: stream.to_owned(),
             expected: 1,
-            hash: GENESIS,
+            hash: Some(GENESIS),
+            displaced: BTreeMap::new(),
             missing: BTreeSet::new(),
             edges: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -124,12 +127,12 @@ impl Inspector {
             self.found.push(Broken { offset: entry.offset, how: Breach::Edited });
         }
         match entry.offset.cmp(&self.expected) {
-            Ordering::Equal => {
-                let previous = self.hash;
-                self.check(&previous, entry);
-            }
+            Ordering::Equal => match self.hash {
+                Some(previous) => self.check(&previous, entry),
+                None => _ = self.waiting.insert(entry.offset, entry.clone()),
+            },
             Ordering::Greater => {
-                self.edges.insert(self.expected - 1, self.hash);
+                self.edges.extend(self.hash.map(|hash| (self.expected - 1, hash)));
                 self.missing.extend(self.expected..entry.offset.min(self.expected.saturating_add(HOLE_MAX)));
                 self.waiting.insert(entry.offset, entry.clone());
             }
@@ -139,7 +142,16 @@ impl Inspector {
                 return;
             }
         }
-        (self.expected, self.hash) = (entry.offset + 1, entry.hash);
+        (self.expected, self.hash) = (entry.offset + 1, Some(entry.hash));
+    }
+
+    /// An entry that stands where the one with another offset was accepted.
+    pub fn displaced(&mut self, position: u64, entry: &Entry) {
+        self.found.push(Broken { offset: entry.offset, how: Breach::OutOfPlace });
+        self.edges.extend(self.hash.map(|hash| (self.expected - 1, hash)));
+        self.missing.extend(self.expected..=position.min(self.expected.saturating_add(HOLE_MAX)));
+        self.displaced.insert(entry.offset, entry.clone());
+        (self.expected, self.hash) = (position + 1, None);
     }
 
     fn check(&mut self, previous: &Digest, entry: &Entry) {
@@ -170,11 +182,14 @@ impl Inspector {
 
     /// Where the walk is: the last offset and its hash.
     pub fn head(&self) -> (u64, Digest) {
-        (self.expected - 1, self.hash)
+        (self.expected - 1, self.hash.unwrap_or(GENESIS))
     }
 
     /// After the last entry: everything that is wrong, in the order of offsets. `saved` is a head that was kept elsewhere.
     pub fn finish(mut self, saved: Option<(u64, &Digest)>) -> Vec<Broken> {
+        for entry in std::mem::take(&mut self.displaced).into_values() {
+            self.fill(&entry);
+        }
         let missing = self.missing.iter().filter(|it| !self.found.iter().any(|found| found.offset == **it));
         let missing: Vec<_> = missing.map(|offset| Broken { offset: *offset, how: Breach::Missing }).collect();
         self.found.extend(missing);
@@ -182,7 +197,7 @@ impl Inspector {
             let end = self.expected - 1;
             if end < offset {
                 self.found.push(Broken { offset: end + 1, how: Breach::Truncated });
-            } else if end == offset && self.hash != *hash {
+            } else if end == offset && self.hash.is_some_and(|end| end != *hash) {
                 self.found.push(Broken { offset, how: Breach::OutOfPlace });
             }
         }

@@ -38,11 +38,10 @@ pub mod verify;
 use std::sync::Arc;
 
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
-use codec::{Sections, decode, encode};
+use codec::{Sections, encode};
 use disk::Disk;
-use frames::unreadable;
 use index::{IndexOptions, Records};
-use log::{Frame, FrameNumber, Log, LogError, LogId, Opened};
+use log::{FrameNumber, Log, LogError, LogId, Opened};
 use reader::{EmbeddedReader, Shared};
 pub use start::Progress;
 use upkeep::{Upkeep, UpkeepOptions};
@@ -123,12 +122,6 @@ impl<D: Disk> Embedded<D> {
         log.close()?;
         settled
     }
-}
-
-fn read(frame: &Frame) -> Result<Write, StoreError> {
-    // An empty section is one that compaction has dropped, or that never had anything in it.
-    let expiring = (!frame.expiring.is_empty()).then_some(frame.expiring.as_slice());
-    decode(&frame.lasting, expiring).map_err(|fault| unreadable(frame.number, &fault))
 }
 
 impl<D: Disk> Shared<D> {

@@ -170,6 +170,14 @@ pub fn decode(lasting: &[u8], expiring: Option<&[u8]>) -> Result<Write, Undecoda
     Ok(write)
 }
 
+/// The same but for the documents of the entries, their digests and ids: what a start needs, which is most of what it
+/// would cost to read.
+pub fn decode_bare(lasting: &[u8], expiring: Option<&[u8]>) -> Result<Write, Undecodable> {
+    let mut write = Lasting::open(lasting)?.read_bare()?;
+    expiring.map_or(Ok(()), |expiring| expiring::read_into(expiring, &mut write))?;
+    Ok(write)
+}
+
 /// The entries of a commit and where they stand, in the order of their streams and offsets.
 pub fn entries(lasting: &[u8]) -> Result<impl Iterator<Item = Result<Found, Undecodable>>, Undecodable> {
     let opened = Lasting::open(lasting)?;

@@ -7,20 +7,21 @@
 //! The log is read once: replaying checks every frame that it reads, so a rebuild needs no check beforehand.
 
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, RwLock};
 
-use super::codec::Sections;
+use super::codec::{Sections, decode_bare};
 use super::disk::Disk;
 use super::expiry::Expiries;
-use super::frames::Frames;
+use super::frames::{Frames, unreadable};
 use super::index::table::TableError;
 use super::index::{Index, Records};
-use super::log::{Check, FrameNumber, Log, LogError, LogId, Opened};
+use super::log::{Check, Frame, FrameNumber, Log, LogError, LogId, Opened};
 use super::reader::{EmbeddedReader, Live, Shared};
 use super::snapshot;
 use super::upkeep::Work;
-use super::{Embedded, Options, Stop, read};
-use crate::seam::StoreError;
+use super::{Embedded, Options, Stop};
+use crate::seam::{StoreError, Write};
 
 /// How far a start has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,16 +175,38 @@ impl<D: Disk> Replay<'_, D> {
     /// An error of the log, or none if it is the index's fault.
     fn run(&self, log: &Log<D>, progress: &mut dyn FnMut(Progress)) -> Result<(), Option<StoreError>> {
         let from = self.applied.min(self.shared.index.flushed()).next();
+        let frames = log.frames(from).map_err(|error| Some(error.into()))?;
         let frames_total = (log.last().0 + 1).saturating_sub(from.0);
-        let mut told = Progress { rebuilds: self.rebuilds, frames: 0, frames_total, entries: 0 };
-        let mut records = Records::default();
         if self.applied == self.shows {
             self.shared.live_mut().expiries.clone_from(&self.expiries);
         }
-        for frame in log.frames(from).map_err(|error| Some(error.into()))? {
-            let frame = frame.map_err(|error| Some(error.into()))?;
-            let (number, bytes) = (frame.number, frame.lasting.len() + frame.expiring.len());
-            let write = read(&frame)?;
+        let told = Progress { rebuilds: self.rebuilds, frames: 0, frames_total, entries: 0 };
+        if frames_total < APART {
+            return self.take(frames.map(|frame| Read::of(frame?)), told, progress);
+        }
+        std::thread::scope(|scope| {
+            let (send, receive) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                for frame in frames {
+                    // Nobody takes it any more: an error on the other side.
+                    if send.send(frame.map_err(StoreError::from).and_then(Read::of)).is_err() {
+                        return;
+                    }
+                }
+            });
+            self.take(receive.into_iter(), told, progress)
+        })
+    }
+
+    fn take(
+        &self,
+        frames: impl Iterator<Item = Result<Read, StoreError>>,
+        mut told: Progress,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), Option<StoreError>> {
+        let mut records = Records::default();
+        for frame in frames {
+            let Read { number, write, bytes } = frame?;
             told.frames += 1;
             told.entries += write.streams.iter().map(|stream| stream.changes.entries.len() as u64).sum::<u64>();
             let numbers = self.shared.live().state.numbers(&write);
@@ -193,19 +216,47 @@ impl<D: Disk> Replay<'_, D> {
                 TableError::Io(what) => Some(StoreError::Unreachable(what)),
             })?;
             if number > self.applied {
-                if number > self.shows && self.shared.live().state.conflicts(&write) {
-                    let what = format!("frame {number} does not continue the heads before it");
-                    return Err(self.rebuilds.then_some(StoreError::Corrupt(what)));
-                }
-                self.shared.apply(number, write, bytes as u64);
-                if number == self.shows {
-                    self.shared.live_mut().expiries.clone_from(&self.expiries);
-                }
+                self.apply(number, write, bytes)?;
             }
-            if told.frames.is_multiple_of(TOLD) || told.frames == frames_total {
+            if told.frames.is_multiple_of(TOLD) || told.frames == told.frames_total {
                 progress(told);
             }
         }
         Ok(())
+    }
+
+    fn apply(&self, number: FrameNumber, write: Write, bytes: u64) -> Result<(), Option<StoreError>> {
+        if number > self.shows && self.shared.live().state.conflicts(&write) {
+            let what = format!("frame {number} does not continue the heads before it");
+            return Err(self.rebuilds.then_some(StoreError::Corrupt(what)));
+        }
+        self.shared.apply(number, write, bytes);
+        if number == self.shows {
+            self.shared.live_mut().expiries.clone_from(&self.expiries);
+        }
+        Ok(())
+    }
+}
+
+/// With so many frames or more, reading them and taking them in are done side by side.
+const APART: u64 = 256;
+
+/// So many frames are read ahead: enough that neither side waits for the other, little enough memory.
+const AHEAD: usize = 16;
+
+/// A frame as a start needs it.
+struct Read {
+    number: FrameNumber,
+    write: Write,
+    bytes: u64,
+}
+
+impl Read {
+    fn of(frame: Frame) -> Result<Self, StoreError> {
+        let Frame { number, lasting, expiring } = frame;
+        // An empty section is one that compaction has dropped, or that never had anything in it.
+        let write = decode_bare(&lasting, (!expiring.is_empty()).then_some(expiring.as_slice()));
+        let write = write.map_err(|fault| unreadable(number, &fault))?;
+        Ok(Self { number, write, bytes: (lasting.len() + expiring.len()) as u64 })
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use hapax_core::time::Time;
 
-use super::codec::decode;
+use super::codec::decode_bare;
 use super::disk::{Disk, DiskFile};
 use super::expiry::{self, Expiries, Sweep, forget, sweep};
 use super::frames::unreadable;
@@ -138,7 +138,7 @@ impl<D: Disk> Upkeep<D> {
             if expiring.is_empty() {
                 return None;
             }
-            let found = match decode(lasting, Some(expiring)) {
+            let found = match decode_bare(lasting, Some(expiring)) {
                 Ok(write) => expiry::expiring(&shared.live().state, &write),
                 Err(what) => {
                     // What cannot be read is kept as it is.

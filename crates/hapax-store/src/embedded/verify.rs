@@ -145,6 +145,14 @@ impl Proving {
         };
         let keys: Vec<StreamKey> = opened.streams().map(|(key, _, _)| key.clone()).collect();
         let befores: Vec<u64> = opened.streams().map(|(_, before, _)| before.offset).collect();
+        // Where all entries of a commit are there, each has its place, whatever it says.
+        let mut here = vec![0; keys.len()];
+        (0..opened.count()).filter_map(|index| opened.stream_of(index)).for_each(|stream| here[stream] += 1);
+        let whole: Vec<bool> = opened
+            .streams()
+            .zip(&here)
+            .map(|((_, before, after), here)| before.offset + here == after.offset)
+            .collect();
         let mut counted: Vec<u64> = vec![0; keys.len()];
         for index in 0..opened.count() {
             self.entries += 1;
@@ -155,11 +163,12 @@ impl Proving {
             counted[stream] += 1;
             let inspector =
                 self.streams.entry(keys[stream].clone()).or_insert_with(|| Inspector::new(&keys[stream].stream));
+            let position = befores[stream] + counted[stream];
             match opened.entry(index) {
+                Ok(entry) if whole[stream] && entry.offset != position => inspector.displaced(position, &entry),
                 Ok(entry) => inspector.meet(&entry),
                 Err(fault) => {
-                    let offset = befores[stream] + counted[stream];
-                    inspector.unreadable(offset);
+                    inspector.unreadable(position);
                     if sound {
                         let what = format!("{place}: an entry cannot be read: {fault}");
                         self.findings.push(Finding { tenant: None, stream: None, offset: None, how: None, what });

@@ -6,6 +6,8 @@
 //! Not written: the digest of a short document. It is the SHA-256 of bytes that stand in the same record; making it
 //! again costs less than the room, up to [`DIGESTED_FROM`] bytes.
 
+use std::sync::{Arc, LazyLock};
+
 use hapax_core::counter::Class;
 use hapax_core::entry::{Basis, Entry, EntryKind, GapDetail};
 use hapax_core::event::{Digest, IdSource, Identity, digest};
@@ -185,12 +187,26 @@ pub(super) fn glance(take: &mut Take<'_>, base: &Base, index: u64) -> Result<Gla
     Ok(Glance { hash, identity, offset, ordinal, attempt, flags })
 }
 
+/// How much of an entry is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Much {
+    /// All of it.
+    Whole,
+    /// All but its document, the digest of that, and its id: what other parts of a commit refer to.
+    Bare,
+}
+
+/// Stands for a document that nobody wants.
+static NO_DOCUMENT: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from([]));
+static NO_ID: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
+
 /// Reads a record to its end.
 pub(super) fn read<'b>(
     take: &mut Take<'b>,
     tables: &Tables<'b>,
     base: &Base,
     index: u64,
+    much: Much,
 ) -> Result<Entry, Undecodable> {
     let Glance { hash, identity, offset, ordinal, attempt, flags } = glance(take, base, index)?;
     let has = |flag: u64| flags & flag != 0;
@@ -214,10 +230,11 @@ pub(super) fn read<'b>(
     let states = read_states(take)?;
     let previous_in_lane = offset.wrapping_sub(take.number()?);
     let basis: Basis = basis::read(take, Beside { epoch, seq, time: observed_at.unwrap_or(at) })?;
-    let document = take.rest();
-    let id = id.of(take, document)?;
-    let digest = sum.unwrap_or_else(|| digest(document));
-    let document = document.into();
+    let rest = take.rest();
+    let (id, digest, document) = match much {
+        Much::Whole => (id.of(take, rest)?, sum.unwrap_or_else(|| digest(rest)), rest.into()),
+        Much::Bare => (Arc::clone(&NO_ID), sum.unwrap_or_default(), Arc::clone(&NO_DOCUMENT)),
+    };
     Ok(Entry {
         offset,
         hash,

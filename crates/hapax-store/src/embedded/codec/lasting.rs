@@ -8,6 +8,7 @@ use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::Head;
 
 use super::draft::Draft;
+use super::entry::Much;
 use super::fault::{Fault, Part, Undecodable};
 use super::put::{Put, bits};
 use super::row::{self, Row};
@@ -90,7 +91,7 @@ impl<'b> Lasting<'b> {
     pub fn entry(&self, index: u64) -> Result<Entry, Undecodable> {
         let (_, row) = self.row(index)?;
         let mut take = self.tables.open_record(index)?;
-        entry::read(&mut take, &self.tables, &row.base, index - row.entries.start)
+        entry::read(&mut take, &self.tables, &row.base, index - row.entries.start, Much::Whole)
     }
 
     /// The places of all entries of the stream that has the entry at this place.
@@ -115,11 +116,20 @@ impl<'b> Lasting<'b> {
     }
 
     /// Everything that lasts.
-    pub fn read(mut self) -> Result<Write, Undecodable> {
+    pub fn read(self) -> Result<Write, Undecodable> {
+        self.read_much(Much::Whole)
+    }
+
+    /// Everything that lasts but the documents of the entries, their digests and ids.
+    pub fn read_bare(self) -> Result<Write, Undecodable> {
+        self.read_much(Much::Bare)
+    }
+
+    fn read_much(mut self, much: Much) -> Result<Write, Undecodable> {
         self.tables.read_all()?;
         let tables = &self.tables;
         let mut take = tables.changes()?;
-        let streams = self.streams.iter().map(|row| stream::read(&mut take, tables, row));
+        let streams = self.streams.iter().map(|row| stream::read(&mut take, tables, row, much));
         let mut write = Write { streams: streams.collect::<Result<_, _>>()?, ..Write::default() };
         read_registry(&mut take, tables, &mut write)?;
         take.finish()?;

@@ -9,6 +9,7 @@ use hapax_core::lane::GapChange;
 use hapax_core::time::Time;
 
 use super::draft::Draft;
+use super::entry::Much;
 use super::fault::{Fault, Undecodable};
 use super::lane::{self, Beside};
 use super::put::{Put, bits};
@@ -59,8 +60,13 @@ pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, stream: &'w StreamWrite) {
 }
 
 /// Reads the entries of a stream, and what else changed in it.
-pub(super) fn read<'b>(take: &mut Take<'b>, tables: &Tables<'b>, row: &Row) -> Result<StreamWrite, Undecodable> {
-    let entries = read_entries(tables, row)?;
+pub(super) fn read<'b>(
+    take: &mut Take<'b>,
+    tables: &Tables<'b>,
+    row: &Row,
+    much: Much,
+) -> Result<StreamWrite, Undecodable> {
+    let entries = read_entries(tables, row, much)?;
     let flags = take.bits("changes of a stream", ALL)?;
     let has = |flag: u64| flags & flag != 0;
     let at = row.base.at;
@@ -89,8 +95,9 @@ pub(super) fn read<'b>(take: &mut Take<'b>, tables: &Tables<'b>, row: &Row) -> R
     Ok(StreamWrite { key: row.key.clone(), before: row.before, after: row.after, version, changes })
 }
 
-fn read_entries(tables: &Tables<'_>, row: &Row) -> Result<Vec<Arc<Entry>>, Undecodable> {
-    let read = |(index, place)| entry::read(&mut tables.open_record(place)?, tables, &row.base, index).map(Arc::new);
+fn read_entries(tables: &Tables<'_>, row: &Row, much: Much) -> Result<Vec<Arc<Entry>>, Undecodable> {
+    let read =
+        |(index, place)| entry::read(&mut tables.open_record(place)?, tables, &row.base, index, much).map(Arc::new);
     (0..).zip(row.entries.clone()).map(read).collect()
 }
 
