@@ -31,7 +31,8 @@ fn every_setting_has_its_row_with_its_default() {
 
 /// Something of everything that is counted, so that every metric is there.
 const BUSY: [&str; 4] = [
-    "curl -s -X PUT --json '{\"sequence\": {\"source\": \"producer\"}}' http://127.0.0.1:4090/v1/streams/s",
+    "curl -s -X PUT --json '{\"sequence\": {\"source\": \"producer\"}, \"lanes\": {\"silence\": \"1h\"}}' \
+     http://127.0.0.1:4090/v1/streams/s",
     "curl -s --json '[{\"id\": \"a\", \"lane\": \"l\", \"seq\": 1}, {\"id\": \"b\", \"lane\": \"l\", \"seq\": 3}]' \
      http://127.0.0.1:4090/v1/streams/s/events",
     "curl -s -X PUT --json '{\"stream\": \"s\"}' http://127.0.0.1:4090/v1/handlers/h",
