@@ -113,6 +113,19 @@ fn finding_present(bencher: Bencher<'_, '_>, records: u64) {
     find_all(bencher, records, 0);
 }
 
+/// All that begins with most of a key, while half a million records are in memory.
+#[divan::bench(args = [false, true], sample_count = 200, sample_size = 1)]
+fn beginning_with(bencher: Bencher<'_, '_>, ordered: bool) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let table = open(&dir, TableOptions { ordered, ..TableOptions::default() });
+    fill(&table, 500_000);
+    let next = Cell::new(0);
+    bencher.bench_local(|| {
+        next.set((next.get() + 7_919) % 500_000);
+        table.with_prefix(&key(next.get()).0[..12], 10)
+    });
+}
+
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn writing_a_run(bencher: Bencher<'_, '_>) {
     let filled = || {

@@ -5,7 +5,7 @@
 //! each record the one before, so that one key's places come newest first.
 //!
 //! A table that is asked for stretches keeps its records in order as well, which costs about three times as much per
-//! record; one that is hardly ever asked looks through all of them instead.
+//! record; one that is asked now and then looks through the tags of all of them instead, four bytes each.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -21,6 +21,8 @@ pub(super) struct Memory {
     pub(super) to: FrameNumber,
     newest: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
     entries: Vec<Entry>,
+    /// Of each entry in turn, see [`tag`].
+    tags: Vec<u32>,
     ordered: Option<BTreeSet<Raw>>,
 }
 
@@ -31,6 +33,18 @@ struct Entry {
     before: u32,
 }
 
+/// So many bytes of a key decide its tag.
+const TAGGED: usize = 8;
+
+/// So many tags are compared before anything is looked at.
+const TAGS: usize = 64;
+
+/// What a record that is looked for has in common with few others: four bytes behind the number of the stream, which are
+/// those of a hash in the tables that this is for.
+fn tag(raw: &Raw) -> u32 {
+    u32::from_be_bytes([raw[4], raw[5], raw[6], raw[7]])
+}
+
 /// There is none before.
 const NONE: u32 = u32::MAX;
 
@@ -39,7 +53,8 @@ impl Memory {
     pub(super) fn new(from: FrameNumber, records: usize, ordered: bool) -> Self {
         let newest = HashMap::with_capacity_and_hasher(records, BuildHasherDefault::default());
         let ordered = ordered.then(BTreeSet::new);
-        Self { from, to: from, newest, entries: Vec::with_capacity(records), ordered }
+        let (entries, tags) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        Self { from, to: from, newest, entries, tags, ordered }
     }
 
     pub(super) fn insert(&mut self, frame: FrameNumber, records: &[Record], hashing: &Hashing) {
@@ -49,6 +64,7 @@ impl Memory {
             let number = u32::try_from(self.entries.len()).expect("a table in memory has fewer than 2^32 records");
             let before = self.newest.insert(hashing.of(&record.key), number).unwrap_or(NONE);
             self.entries.push(Entry { raw, before });
+            self.tags.push(tag(&raw));
             if let Some(ordered) = &mut self.ordered {
                 ordered.insert(raw);
             }
@@ -86,10 +102,29 @@ impl Memory {
             (Some(ordered), Wanted::Greatest) => {
                 found.extend(ordered.range(stretch.low..=stretch.high).next_back());
             }
-            (None, _) => {
-                found.extend(self.entries[entries].iter().map(|it| it.raw).filter(|it| stretch.holds(it)));
+            (None, Wanted::Lowest(_) | Wanted::Greatest) => {
+                self.look_through(entries, stretch, found);
                 wanted.choose(found);
             }
+        }
+    }
+
+    /// All of a stretch among these entries. If it is within one tag, the others are passed over at their tags, which are
+    /// a ninth of the memory.
+    fn look_through(&self, entries: Range<usize>, stretch: &Stretch, found: &mut Vec<Raw>) {
+        if stretch.low[..TAGGED] != stretch.high[..TAGGED] {
+            found.extend(self.entries[entries].iter().map(|it| it.raw).filter(|it| stretch.holds(it)));
+            return;
+        }
+        let wanted = tag(&stretch.low);
+        let mut begin = entries.start;
+        for tags in self.tags[entries].chunks(TAGS) {
+            // Without a branch for each, the compiler compares many at once.
+            if tags.iter().fold(false, |any, it| any | (*it == wanted)) {
+                let near = &self.entries[begin..begin + tags.len()];
+                found.extend(near.iter().map(|it| it.raw).filter(|it| stretch.holds(it)));
+            }
+            begin += tags.len();
         }
     }
 
@@ -107,7 +142,7 @@ impl Memory {
         let hashed = self.newest.capacity() * 8 / 7 * (size_of::<(u64, u32)>() + 1);
         // A node of a tree is about three quarters full.
         let ordered = self.ordered.as_ref().map_or(0, |it| it.len() * size_of::<Raw>() * 4 / 3);
-        (hashed + self.entries.len() * size_of::<Entry>() + ordered) as u64
+        (hashed + self.entries.len() * (size_of::<Entry>() + size_of::<u32>()) + ordered) as u64
     }
 }
 

@@ -77,3 +77,26 @@ fn readers_see_every_record_once_whatever_is_written_and_merged_meanwhile() {
         assert_eq!(table.records(), 2 * FRAMES);
     }
 }
+
+#[test]
+fn a_stretch_is_whole_even_if_the_table_is_frozen_while_it_is_looked_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = TableOptions { memory_records_max: 100, ..small() };
+    let table = Table::open(RealDisk::at(dir.path()).unwrap(), "ids", ID, options).unwrap();
+    std::thread::scope(|scope| {
+        let reader = table.clone();
+        let reading = scope.spawn(move || {
+            while reader.last().0 < 20_000 {
+                let last = reader.last().0;
+                let own = reader.at_or_before(&records(last.max(1))[0].key, 4).unwrap();
+                assert!(last == 0 || own == Some(records(last)[0]), "frame {last}");
+            }
+        });
+        let mut frame = 0;
+        while !reading.is_finished() {
+            frame += 1;
+            table.replay(FrameNumber(frame), &records(frame)).unwrap();
+        }
+        reading.join().unwrap();
+    });
+}
