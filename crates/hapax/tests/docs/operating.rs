@@ -75,7 +75,7 @@ fn every_metric_has_its_row_and_what_is_shipped_names_no_other() {
     }
     assert_eq!(written, metrics, "the metrics in docs/operating.md, and those of a server");
 
-    for path in ["ops/alerts.yaml", "ops/grafana.json", "docs/operating.md"] {
+    for path in ["ops/alerts.yaml", "ops/grafana.json", "docs/operating.md", "docs/knobs.md"] {
         let text = fs::read_to_string(root().join(path)).expect(path);
         for name in metric_names(&text) {
             let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
