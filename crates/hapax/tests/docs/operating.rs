@@ -121,3 +121,24 @@ fn the_words_that_alerts_and_dashboard_ask_for_are_there() {
         }
     }
 }
+
+#[test]
+fn neither_keys_nor_documents_are_logged() {
+    let server = Server::with(&["--log", "trace", "--log-format", "json"]);
+    let commands = [
+        "curl -s -X PUT --json '{}' http://127.0.0.1:4090/v1/streams/s",
+        "KEY=$(curl -s --json '{\"role\": \"admin\"}' http://127.0.0.1:4090/v1/keys | grep -o 'hapax_[0-9a-f]*'); echo $KEY",
+        "curl -s -H \"Authorization: Bearer $KEY\" --json '{\"id\": \"e-1\", \"told\": \"in confidence\"}' \
+         http://127.0.0.1:4090/v1/streams/s/events",
+        "curl -s -H \"Authorization: Bearer $KEY\" --json '{\"id\": \"e-1\", \"told\": \"otherwise\"}' \
+         http://127.0.0.1:4090/v1/streams/s/events",
+    ];
+    let printed = run(&commands.map(|command| server.here(command)), server.folder.path());
+    assert!(printed[3].contains("PAYLOAD_CONFLICT"), "{printed:?}");
+    let key = printed[1].trim();
+    let log = server.end();
+    assert!(log.iter().any(|line| line.contains("e-1")), "{log:?}");
+    for word in [key, "in confidence", "otherwise"] {
+        assert!(!log.iter().any(|line| line.contains(word)), "{word} is in the log: {log:?}");
+    }
+}
