@@ -21,23 +21,27 @@ const FRAME: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
+    /// No segment is begun: what the disk does by itself.
+    NoSegment,
     Nothing,
     Ahead,
     Compacting,
 }
 
-#[divan::bench(args = [Beside::Nothing, Beside::Ahead, Beside::Compacting], sample_count = 1200, sample_size = 1)]
+#[divan::bench(args = [Beside::NoSegment, Beside::Nothing, Beside::Ahead, Beside::Compacting], sample_count = 1200, sample_size = 1)]
 fn appending(bencher: Bencher<'_, '_>, beside: Beside) {
     let dir = tempfile::tempdir().expect("a directory");
     let disk = RealDisk::at(dir.path()).expect("a disk");
-    let mut log = Log::create(disk, Options::default(), LogId([7; 16])).expect("a log");
+    let segment_bytes = if beside == Beside::NoSegment { 400 << 20 } else { 64 << 20 };
+    let options = Options { segment_bytes, ..Options::default() };
+    let mut log = Log::create(disk, options, LogId([7; 16])).expect("a log");
     let (spare, compactor, reader) = (log.spare(), log.compactor(), log.reader());
     let done = AtomicBool::new(false);
     let bytes = vec![7; FRAME / 2];
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut compacted = FrameNumber::ORIGIN;
-            while beside != Beside::Nothing && !done.load(Ordering::Relaxed) {
+            while matches!(beside, Beside::Ahead | Beside::Compacting) && !done.load(Ordering::Relaxed) {
                 spare.make().expect("a disk that writes");
                 let sealed = reader.segments().into_iter().find(|it| it.sealed && it.first > compacted);
                 if let (Beside::Compacting, Some(segment)) = (beside, sealed) {

@@ -42,7 +42,7 @@ use codec::{Sections, encode};
 use disk::Disk;
 use index::{IndexOptions, Records};
 use log::{FrameNumber, Log, LogError, LogId, Opened};
-use reader::{EmbeddedReader, Shared};
+use reader::{EmbeddedReader, Shared, keep_places};
 pub use start::Progress;
 use upkeep::{Upkeep, UpkeepOptions};
 
@@ -126,7 +126,8 @@ impl<D: Disk> Embedded<D> {
 
 impl<D: Disk> Shared<D> {
     /// Takes a frame into the state, once the index has it: whoever sees a commit finds its entries.
-    fn apply(&self, frame: FrameNumber, write: Write, bytes: u64) {
+    fn apply(&self, frame: FrameNumber, mut write: Write, bytes: u64) {
+        keep_places(&mut write, frame);
         let segment = self.frames.log().segment_of(frame);
         let mut live = self.live_mut();
         let expiring = expiry::expiring(&live.state, &write);
@@ -158,6 +159,7 @@ impl<D: Disk> Store for Embedded<D> {
         let shared = &self.reader.shared;
         let mut loaded = shared.live().state.load(needs);
         shared.load_originals(needs, &mut loaded)?;
+        shared.load_answers(&mut loaded)?;
         Ok(loaded)
     }
 

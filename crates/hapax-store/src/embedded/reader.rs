@@ -6,8 +6,11 @@
 //! Nothing is held up for long: the state is looked at under a lock for as long as a lookup takes, and the log is read
 //! without one.
 
+mod answers;
 mod attempts;
 mod originals;
+
+pub(super) use answers::keep_places;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

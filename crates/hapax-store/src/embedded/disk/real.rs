@@ -20,6 +20,10 @@ const LOCK: &str = "lock";
 /// Zeros are written in pieces of this size: large enough that the calls do not count.
 const PIECE: usize = 1 << 20;
 
+/// So many zeros are left to the kernel at once. Whoever syncs another file meanwhile waits behind them: with all 64 MiB of
+/// a segment the slowest append beside it took 45 to 52 ms, with four at a time 29 to 43 ms.
+const AT_ONCE: u64 = 4 << 20;
+
 /// A directory of the file system.
 #[derive(Clone, Debug)]
 pub struct RealDisk {
@@ -123,6 +127,9 @@ impl DiskFile for File {
             let piece = zeros.len().min(usize::try_from(bytes - at).unwrap_or(PIECE));
             self.write_all_at(&zeros[..piece], at)?;
             at += piece as u64;
+            if at.is_multiple_of(AT_ONCE) {
+                File::sync_data(self)?;
+            }
         }
         Ok(())
     }
