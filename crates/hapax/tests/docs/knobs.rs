@@ -1,7 +1,8 @@
 //! `docs/knobs.md` gives other designs' names their Hapax names: those are keys, words and values that exist, and the
 //! defaults are the presets' own.
 //!
-//! Not here: whether the list of a design is whole, and the names of headers, paths and metrics: they are the server's.
+//! Not here: whether the list of a design is whole, the names of headers, and metrics, which are checked with the others
+//! in `operating`.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,6 +11,7 @@ use hapax_core::claim::Handler;
 use hapax_core::contract::{Contract, PRESETS};
 use hapax_core::problem::ProblemCode;
 use hapax_core::words::{Code, LogClass, Mark, State};
+use hapax_server::http::routes;
 
 use crate::keys::{contract, known};
 use crate::markdown::{Page, code, page};
@@ -116,6 +118,33 @@ fn every_key_in_it_is_a_key_of_the_contract() {
     for Knob { preset, name, hapax, .. } in knobs() {
         for key in code(&hapax).into_iter().filter(|text| is_dotted(text)) {
             assert!(is_key(key), "{preset}, {name}: a contract has no {key}");
+        }
+    }
+}
+
+/// A path without the names that each page gives to what varies.
+fn shape(path: &str) -> String {
+    let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn every_path_in_it_is_a_route() {
+    let routes: Vec<_> = routes().map(|route| (route, shape(route.path))).collect();
+    for Knob { preset, name, hapax, .. } in knobs() {
+        for text in code(&hapax) {
+            let Some((method, address)) =
+                text.split_once(' ').filter(|(method, _)| ["GET", "POST", "PUT"].contains(method))
+            else {
+                continue;
+            };
+            let (path, query) = address.split_once('?').unwrap_or((address, ""));
+            let end = shape(path.trim_start_matches('…'));
+            let found = routes.iter().find(|(route, shape)| route.method == method && shape.ends_with(&end));
+            let (route, _) = found.unwrap_or_else(|| panic!("{preset}, {name}: there is no {text}"));
+            let parameter = query.split('=').next().unwrap_or_default();
+            let is_known = parameter.is_empty() || route.takes.iter().any(|(known, _)| *known == parameter);
+            assert!(is_known, "{preset}, {name}: {route:?} takes no {parameter}");
         }
     }
 }

@@ -75,7 +75,7 @@ fn every_metric_has_its_row_and_what_is_shipped_names_no_other() {
     }
     assert_eq!(written, metrics, "the metrics in docs/operating.md, and those of a server");
 
-    for path in ["ops/alerts.yaml", "ops/grafana.json", "docs/operating.md"] {
+    for path in ["ops/alerts.yaml", "ops/grafana.json", "docs/operating.md", "docs/knobs.md"] {
         let text = fs::read_to_string(root().join(path)).expect(path);
         for name in metric_names(&text) {
             let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
@@ -119,5 +119,26 @@ fn the_words_that_alerts_and_dashboard_ask_for_are_there() {
                 assert!(unknown.is_empty(), "there is no {label} {unknown:?}");
             }
         }
+    }
+}
+
+#[test]
+fn neither_keys_nor_documents_are_logged() {
+    let server = Server::with(&["--log", "trace", "--log-format", "json"]);
+    let commands = [
+        "curl -s -X PUT --json '{}' http://127.0.0.1:4090/v1/streams/s",
+        "KEY=$(curl -s --json '{\"role\": \"admin\"}' http://127.0.0.1:4090/v1/keys | grep -o 'hapax_[0-9a-f]*'); echo $KEY",
+        "curl -s -H \"Authorization: Bearer $KEY\" --json '{\"id\": \"e-1\", \"told\": \"in confidence\"}' \
+         http://127.0.0.1:4090/v1/streams/s/events",
+        "curl -s -H \"Authorization: Bearer $KEY\" --json '{\"id\": \"e-1\", \"told\": \"otherwise\"}' \
+         http://127.0.0.1:4090/v1/streams/s/events",
+    ];
+    let printed = run(&commands.map(|command| server.here(command)), server.folder.path());
+    assert!(printed[3].contains("PAYLOAD_CONFLICT"), "{printed:?}");
+    let key = printed[1].trim();
+    let log = server.end();
+    assert!(log.iter().any(|line| line.contains("e-1")), "{log:?}");
+    for word in [key, "in confidence", "otherwise"] {
+        assert!(!log.iter().any(|line| line.contains(word)), "{word} is in the log: {log:?}");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 use crate::markdown::{Page, code, listed, page, pages, root};
 
@@ -85,5 +86,30 @@ fn the_pages_speak_of_the_product_alone() {
         let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
         let found = words.find(|word| foreign.contains(word));
         assert_eq!(found, None, "{}", page.path.display());
+    }
+}
+
+/// The commands that a page names: a line of a block of `sh`, or inline code.
+fn commands(page: &Page) -> Vec<String> {
+    let blocks = page.blocks().into_iter().filter(|block| block.info == "sh");
+    let lines: Vec<_> = blocks.flat_map(|block| block.body.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let inline = page.inline_code().into_iter().map(str::to_owned);
+    lines.into_iter().chain(inline).filter(|text| text.starts_with("hapax ")).collect()
+}
+
+#[test]
+fn every_command_and_flag_that_a_page_names_is_there() {
+    for page in pages() {
+        for command in commands(&page) {
+            let words: Vec<_> = command.split_whitespace().skip(1).take_while(|word| *word != "--").collect();
+            let is_name = |word: &&&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+            let names = words.iter().take_while(is_name).copied();
+            let help = Command::new(env!("CARGO_BIN_EXE_hapax")).args(names).arg("--help").output().expect("it runs");
+            assert!(help.status.success(), "{}: `{command}` is no command", page.path.display());
+            let help = String::from_utf8_lossy(&help.stdout);
+            for flag in words.iter().filter(|word| word.starts_with("--")) {
+                assert!(help.contains(flag), "{}: `{command}` takes no {flag}", page.path.display());
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use tempfile::TempDir;
 
@@ -18,14 +18,21 @@ pub(crate) struct Server {
     /// A directory for whoever talks to it.
     pub(crate) folder: TempDir,
     process: Child,
+    log: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Server {
     /// Starts one and waits until it listens.
     pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// Starts one with more arguments.
+    pub(crate) fn with(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a directory");
         let mut process = Command::new(env!("CARGO_BIN_EXE_hapax"))
             .args(["serve", "--listen", "127.0.0.1:0", "--store", "store"])
+            .args(arguments)
             .current_dir(folder.path())
             .env_clear()
             .stderr(Stdio::piped())
@@ -41,8 +48,14 @@ impl Server {
             said.push(line);
         };
         // A log that nobody reads would stop the server once the pipe is full.
-        thread::spawn(move || lines.for_each(drop));
-        Self { address, folder, process }
+        let log = Some(thread::spawn(move || lines.map_while(Result::ok).collect()));
+        Self { address, folder, process, log }
+    }
+
+    /// Ends it, and answers with all that it logged since it listened.
+    pub(crate) fn end(mut self) -> Vec<String> {
+        self.process.kill().expect("it runs");
+        self.log.take().expect("its log").join().expect("its log is read")
     }
 
     /// A text of a page, with this server in the place of the one that is shown.
