@@ -58,12 +58,17 @@ pub(super) struct Work<F> {
     snapshot_frame: Option<FrameNumber>,
     snapshot_bytes: u64,
     writing: Option<Writing<F>>,
+    /// When there was last nothing more to forget.
+    forgot_at: Option<Time>,
     sweep: Option<Sweep>,
     swept_at: Option<Time>,
 }
 
 /// So many nonces and requests are forgotten under one lock: about a millisecond.
 const FORGOTTEN: usize = 4_000;
+
+/// Nonces and requests are forgotten once a second: asking costs a look at each stream, and they are kept for hours.
+const FORGET_EVERY: i128 = 1_000_000_000;
 
 /// What came after all is looked through once an hour: it is kept for days.
 const SWEEP_EVERY: i128 = 3_600 * 1_000_000_000;
@@ -79,6 +84,7 @@ impl<F: DiskFile> Work<F> {
             snapshot_frame: snapshot.map(|(frame, _)| frame),
             snapshot_bytes: snapshot.map_or(0, |(_, bytes)| bytes),
             writing: None,
+            forgot_at: None,
             sweep: None,
             swept_at: None,
         }
@@ -114,7 +120,7 @@ impl<D: Disk> Upkeep<D> {
                 0 => shared.sound(shared.index.upkeep())?,
                 1 => shared.flush_if_due(&mut work)?,
                 2 => shared.snapshot_if_due(&mut work)?,
-                3 => forget(&mut shared.live_mut().state, now, FORGOTTEN),
+                3 => shared.forget_if_due(&mut work, now),
                 4 => shared.sweep_if_due(&mut work, now),
                 _ => self.compact_if_due(&mut work, now)?,
             };
@@ -215,6 +221,15 @@ impl<D: Disk> Shared<D> {
                 Ok(false)
             }
         }
+    }
+
+    fn forget_if_due(&self, work: &mut Work<D::File>, now: Time) -> bool {
+        if work.forgot_at.is_some_and(|at| (0..FORGET_EVERY).contains(&now.since(at))) {
+            return false;
+        }
+        let more = forget(&mut self.live_mut().state, now, FORGOTTEN);
+        work.forgot_at = (!more).then_some(now);
+        more
     }
 
     fn sweep_if_due(&self, work: &mut Work<D::File>, now: Time) -> bool {

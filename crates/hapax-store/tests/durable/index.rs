@@ -1,8 +1,15 @@
 //! The index is derived: without it, with a part of it, or with a damaged one the store is the same.
 
+use std::sync::Arc;
+
+use hapax_core::entry::Entry;
+use hapax_core::event::Identity;
+use hapax_core::facts::{Changes, Head, Needs};
+use hapax_core::time::Time;
 use hapax_store::embedded::disk::{Disk, SimDisk};
 use hapax_store::embedded::log::LogId;
 use hapax_store::embedded::{Embedded, Progress};
+use hapax_store::seam::{Read, Store, StreamNeeds, StreamWrite, TurnNeeds, Write};
 use proptest::prelude::*;
 
 use super::acts::acts;
@@ -166,4 +173,56 @@ fn an_index_of_another_log_or_of_a_longer_one_is_not_believed() {
     let found = super::everything(&mut store, &super::names()).expect("everything can be read");
     assert_ne!(found, expected);
     assert!(!found.contains("tenant "), "{found}");
+}
+
+/// The index knows half of an identity. Two that agree in that half are still two.
+#[test]
+fn identities_that_begin_alike_are_told_apart() {
+    let disk = SimDisk::new(1);
+    let (mut twins, _) = played(&disk);
+    let (store, key) = (&mut twins.stage.store, twins.stage.stream.clone());
+    let before = store.reader().head(&key).expect("a head");
+    let model = store.reader().entries(&key, 0, 1).expect("entries").remove(0);
+    let alike = |last: u8| {
+        let mut identity = Identity::of(None, "alike");
+        identity.0[31] = last;
+        identity
+    };
+    let entry = |place: u64, identity| {
+        let (offset, ordinal, attempt) = (before.offset + place, before.events + place, before.attempts + place);
+        Arc::new(Entry { offset, ordinal, attempt, identity, ..Entry::clone(&model) })
+    };
+    let entries = vec![entry(1, alike(1)), entry(2, alike(2))];
+    let after = Head {
+        offset: before.offset + 2,
+        events: before.events + 2,
+        attempts: before.attempts + 2,
+        hash: model.hash,
+        ..before
+    };
+    let changes = Changes { entries, ..Changes::default() };
+    let streams = vec![StreamWrite { key: key.clone(), before, after, version: None, changes }];
+    store.commit(Write { streams, ..Write::default() }).expect("a commit");
+    for (last, offset) in [(1, Some(before.offset + 1)), (2, Some(before.offset + 2)), (3, None)] {
+        let found = store.reader().entry(&key, &alike(last)).expect("a read");
+        assert_eq!(found.map(|entry| entry.offset), offset);
+        let needs = Needs { identities: vec![alike(last)], ..Needs::default() };
+        let streams = [(key.clone(), StreamNeeds { needs, whole_lanes: Vec::new() })].into();
+        let loaded = store.load(&TurnNeeds { streams, ..TurnNeeds::default() }).expect("a load");
+        assert_eq!(loaded.streams[&key].facts.original(&alike(last)).map(|entry| entry.offset), offset);
+    }
+}
+
+#[test]
+fn the_upkeep_of_a_store_that_is_gone_touches_nothing() {
+    let disk = SimDisk::new(1);
+    let (mut twins, expected) = played(&disk);
+    let upkeep = twins.stage.store.store.upkeep();
+    twins.put(drop, || Busy::open(&disk, options(), 0).expect("it opens").0);
+    let calls = disk.calls();
+    for _ in 0..100 {
+        assert_eq!(upkeep.step(Time::from_nanos(i64::MAX)), Ok(false));
+    }
+    assert_eq!(disk.calls(), calls);
+    assert_eq!(all(&mut twins.stage), expected);
 }

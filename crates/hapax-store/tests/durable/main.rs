@@ -18,6 +18,7 @@ mod busy;
 mod everything;
 mod expiry;
 mod index;
+mod threads;
 
 use hapax_core::chain::Verifier;
 use hapax_core::event::NonceKey;
