@@ -44,7 +44,7 @@ fn main() {
     let number = |text: &str| text.parse::<u64>().expect("a number");
     match arguments[..] {
         ["fill", directory, events, end] => fill(directory, number(events), end),
-        ["open", directory, end] => drop(open(directory, end)),
+        ["open", directory, end] => open(directory, end),
         ["rebuild", directory] => {
             std::fs::remove_dir_all(Path::new(directory).join("index")).expect("an index to remove");
             open(directory, "kill");

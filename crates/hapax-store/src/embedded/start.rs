@@ -60,59 +60,63 @@ impl<D: Disk> Embedded<D> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(Self, Opened), StoreError> {
         let (log, opened) = open_log(&disk, options, id)?;
-        let found = match find(&disk, &log, options)? {
-            Some(found) => found,
-            None => from_nothing(&disk, &log, options)?,
+        let shared = match find(&disk, &log, options)? {
+            Some(found) => replay(&disk, &log, found, options, progress),
+            None => Err(None),
         };
-        let store = match Self::replay(disk.clone(), log, found, options, progress) {
-            Err((log, None)) => {
-                let found = from_nothing(&disk, &log, options)?;
-                Self::replay(disk, log, found, options, progress)
-            }
-            done => done,
+        let shared = match shared {
+            Ok(shared) => shared,
+            Err(Some(error)) => return Err(error),
+            Err(None) => rebuild(&disk, &log, options, progress)?,
         };
-        match store {
-            Ok(store) => Ok((store, opened)),
-            Err((_, Some(error))) => Err(error),
-            Err((_, None)) => Err(StoreError::Corrupt("the index cannot be built".to_owned())),
-        }
+        let shared = Arc::new(shared);
+        let (stop, reader) = (Stop(Arc::clone(&shared)), EmbeddedReader { shared });
+        Ok((Self { stop, log, reader, sections: Sections::default(), records: Records::default() }, opened))
     }
+}
 
-    /// Applies what the log has and the index lacks. No error besides the log means that the index cannot be used.
-    fn replay(
-        disk: D,
-        log: Log<D>,
-        found: Found<D>,
-        options: &Options,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, (Log<D>, Option<StoreError>)> {
-        let Found { live, index, shows, expiries, snapshot, rebuilds } = found;
-        let applied = live.applied;
-        let frames = Frames::new(log.reader(), options.frames_bytes_max);
-        let work = Work::new(options.upkeep.clone(), snapshot);
-        let shared = Shared {
-            disk,
-            id: log.id(),
-            live: RwLock::new(live),
-            index,
-            frames,
-            work: Mutex::new(work),
-            spoiled: AtomicBool::new(false),
-        };
-        let replay = Replay { shared: &shared, applied, shows, expiries, rebuilds };
-        if let Err(error) = replay.run(&log, progress) {
-            drop(shared);
-            return Err((log, error));
-        }
-        let reader = EmbeddedReader { shared: Arc::new(shared) };
-        if rebuilds && log.last() > FrameNumber::ORIGIN {
-            // So that nobody has to wait for it a second time.
-            if let Err(error) = reader.shared.settle() {
-                return Err((log, Some(error)));
-            }
-        }
-        let stop = Stop(Arc::clone(&reader.shared));
-        Ok(Self { stop, log, reader, sections: Sections::default(), records: Records::default() })
+/// Applies what the log has and the index lacks. No error means that the index cannot be used.
+fn replay<D: Disk>(
+    disk: &D,
+    log: &Log<D>,
+    found: Found<D>,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Shared<D>, Option<StoreError>> {
+    let Found { live, index, shows, expiries, snapshot, rebuilds } = found;
+    let applied = live.applied;
+    let shared = Shared {
+        disk: disk.clone(),
+        id: log.id(),
+        live: RwLock::new(live),
+        index,
+        frames: Frames::new(log.reader(), options.frames_bytes_max),
+        work: Mutex::new(Work::new(options.upkeep.clone(), snapshot)),
+        spoiled: AtomicBool::new(false),
+    };
+    Replay { shared: &shared, applied, shows, expiries, rebuilds }.run(log, progress)?;
+    Ok(shared)
+}
+
+/// Deletes the index and applies every frame, and writes the result at once, so that nobody has to wait for it a second
+/// time.
+fn rebuild<D: Disk>(
+    disk: &D,
+    log: &Log<D>,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Shared<D>, StoreError> {
+    let found = from_nothing(disk, log, options)?;
+    let damaged = || StoreError::Unreachable("the index that was just written cannot be read".to_owned());
+    let built = replay(disk, log, found, options, progress);
+    let shared = built.map_err(|error| error.unwrap_or_else(damaged))?;
+    if log.last() == FrameNumber::ORIGIN {
+        return Ok(shared);
+    }
+    match shared.settle() {
+        // What is in memory is right without it; the upkeep tries again.
+        Ok(()) | Err(StoreError::Unreachable(_)) => Ok(shared),
+        Err(error) => Err(error),
     }
 }
 

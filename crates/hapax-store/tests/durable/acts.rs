@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hapax_core::access::{Access, Patterns, Role};
 use hapax_core::claim::{Handler, Order};
 use hapax_core::contract::Contract;
-use hapax_core::entry::EntryKind;
+use hapax_core::entry::{Entry, EntryKind};
 use hapax_core::time::Time;
 use hapax_store::seam::{HandlerKey, Key, Read, RequestKey, Store, StoreError};
 use hapax_store::turn::{Ask, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, turn};
@@ -104,24 +104,22 @@ pub(crate) fn happen<S: Store>(
                 Handler { stream: Some("stream".to_string()), order: *order, attempts_max: 2, ..Handler::new("h") };
             Ask::PutHandler { key: handler, handler: Box::new(declared) }
         }
-        Act::Claim(which) | Act::Say(which, _) => {
-            let offset = which % stage.store.reader().head(&stream)?.offset.max(1);
-            let found = stage.store.reader().entries(&stream, offset, 1)?.pop();
-            let Some(entry) = found.filter(|entry| entry.kind == EntryKind::Event) else { return Ok(Vec::new()) };
+        Act::Claim(which) => {
+            let Some(entry) = event(stage, *which)? else { return Ok(Vec::new()) };
             let (event_id, lane) = (entry.id.to_string(), Some(entry.lane.to_string()));
-            match act {
-                Act::Say(_, word) => {
-                    let fence = stage.store.reader().claim(&handler, &entry.identity)?.map_or(0, |it| it.fence.0);
-                    let call = match word {
-                        Word::Done => Call::Done { fence, result: None },
-                        Word::Failed => Call::Failed { fence, error: "a test".to_string() },
-                        Word::Retry => Call::Retry,
-                        Word::Skip => Call::Skip { reason: "a test".to_string() },
-                    };
-                    Ask::Call(CallAsk { handler, event_id, stream: None, lane, call })
-                }
-                _ => Ask::Claim(ClaimAsk { handler, event_id, stream: None, lane, epoch: 0, seq: None, owner: None }),
-            }
+            Ask::Claim(ClaimAsk { handler, event_id, stream: None, lane, epoch: 0, seq: None, owner: None })
+        }
+        Act::Say(which, word) => {
+            let Some(entry) = event(stage, *which)? else { return Ok(Vec::new()) };
+            let (event_id, lane) = (entry.id.to_string(), Some(entry.lane.to_string()));
+            let fence = stage.store.reader().claim(&handler, &entry.identity)?.map_or(0, |it| it.fence.0);
+            let call = match word {
+                Word::Done => Call::Done { fence, result: None },
+                Word::Failed => Call::Failed { fence, error: "a test".to_string() },
+                Word::Retry => Call::Retry,
+                Word::Skip => Call::Skip { reason: "a test".to_string() },
+            };
+            Ask::Call(CallAsk { handler, event_id, stream: None, lane, call })
         }
         Act::Correct(id) => {
             let (key, amount, reason) = ("[\"x\"]".to_string(), "1.5".to_string(), "a test".to_string());
@@ -153,4 +151,11 @@ pub(crate) fn happen<S: Store>(
     };
     let asked = stage.plain(now_ns, ask);
     take(stage, asked)
+}
+
+/// One of the events of the ledger, if there is one there.
+fn event<S: Store>(stage: &Stage<S>, which: u64) -> Result<Option<Arc<Entry>>, StoreError> {
+    let offset = which % stage.store.reader().head(&stage.stream)?.offset.max(1);
+    let found = stage.store.reader().entries(&stage.stream, offset, 1)?.pop();
+    Ok(found.filter(|entry| entry.kind == EntryKind::Event))
 }

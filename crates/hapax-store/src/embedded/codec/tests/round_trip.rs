@@ -1,9 +1,12 @@
 //! What is written is read back.
 
+use std::sync::Arc;
+
+use hapax_core::entry::Entry;
 use proptest::prelude::*;
 
 use super::{any, assert_same, encoded, lasting_part};
-use crate::embedded::codec::{Fault, Lasting, Part, decode, entries, entry_at};
+use crate::embedded::codec::{Expiring, Fault, Lasting, Part, decode, decode_bare, entries, entry_at};
 use crate::seam::Write;
 
 proptest! {
@@ -41,6 +44,42 @@ proptest! {
             prop_assert_eq!((found.offset, found.identity, found.hash), (entry.offset, entry.identity, entry.hash));
             prop_assert!(sections.lasting[found.range].ends_with(&entry.document));
             prop_assert_eq!(&entry_at(&sections.lasting, index).expect("it was written"), &**entry);
+        }
+    }
+
+    #[test]
+    fn a_bare_read_lacks_nothing_but_documents_digests_and_ids(write in any::write()) {
+        let sections = encoded(&write);
+        let bare = decode_bare(&sections.lasting, Some(&sections.expiring)).expect("it was written");
+        let mut expected = write.clone();
+        let mut found = bare;
+        for stream in expected.streams.iter_mut().chain(&mut found.streams) {
+            for entry in &mut stream.changes.entries {
+                *entry = Arc::new(Entry { document: [].into(), digest: [0; 32], id: "".into(), ..Entry::clone(entry) });
+            }
+        }
+        assert_same(&found, &expected);
+    }
+
+    #[test]
+    fn every_attempt_is_found_alone_and_with_those_of_its_stream(write in any::write()) {
+        let sections = encoded(&write);
+        let opened = Expiring::open(&sections.expiring).expect("it was written");
+        let all: Vec<_> = write.streams.iter().flat_map(|stream| &stream.changes.attempts).collect();
+        let Some(opened) = opened else {
+            prop_assert!(all.is_empty());
+            return Ok(());
+        };
+        for (place, attempt) in (0..).zip(&all) {
+            prop_assert_eq!(&opened.attempt(place).expect("it was written"), &***attempt);
+        }
+        prop_assert!(opened.attempt(all.len() as u64).is_err());
+        for stream in &write.streams {
+            let found: Vec<_> = opened.attempts_of(&stream.key).collect::<Result<_, _>>().expect("it was written");
+            // A commit may name a stream twice; the first with anything that expires answers.
+            let mine = write.streams.iter().filter(|other| other.key == stream.key);
+            let written = mine.map(|other| other.changes.attempts.iter().map(|it| (**it).clone()).collect::<Vec<_>>());
+            prop_assert!(written.into_iter().any(|attempts| attempts == found));
         }
     }
 
