@@ -156,9 +156,11 @@ impl Refusal {
             Why::Amount { counter, reason } => format!("Amount invalid for counter {counter}: {reason}"),
             Why::Lane => "Lane forbidden: the key does not cover the lane of this event".to_owned(),
             Why::Batch { index } if self.code == Code::BatchStopped => {
-                format!("Not evaluated: event {index} of the same lane was refused for its order")
+                format!("Not evaluated: event {index}, counted from 0, of the same lane was refused for its order")
             }
-            Why::Batch { index } => format!("Not evaluated: event {index} was refused, and the batch is atomic"),
+            Why::Batch { index } => {
+                format!("Not evaluated: event {index}, counted from 0, was refused, and the batch is atomic")
+            }
         }
     }
 

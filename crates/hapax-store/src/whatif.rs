@@ -1,8 +1,8 @@
 //! What if: the recorded attempts, judged again under another contract, from the ledger's beginning.
 //!
 //! It runs on a ledger of its own in memory, through the very turn that serves, so it cannot judge otherwise. Attempts
-//! are judged one by one at the times they came; what was one batch then is not one batch here. Corrections, closings
-//! and recorded losses are left out: they are people's decisions and no verdicts.
+//! are judged one by one at the times they came; what was one batch then is not one batch here. Left out are events that
+//! were not evaluated, and corrections, closings and recorded losses, which are people's decisions and no verdicts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,7 +103,11 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
     let mut by: BTreeMap<(String, String), u64> = BTreeMap::new();
     let (mut after, mut seen) = (0, 0);
     loop {
-        let page = reader.attempts(stream, &AttemptFilter::default(), after, TOGETHER)?;
+        let mut page = reader.attempts(stream, &AttemptFilter::default(), after, TOGETHER)?;
+        let all = page.items.len() as u64;
+        // What its batch kept from being judged was no verdict of the contract, and its sender sent it again.
+        page.items.retain(|attempt| attempt.verdict() != Verdict::NotEvaluated);
+        seen += all - page.items.len() as u64;
         let mut requests = Vec::with_capacity(page.items.len());
         for attempt in &page.items {
             let document = document(reader, stream, attempt)?;

@@ -54,7 +54,7 @@ impl fmt::Display for FaultKind {
             FaultKind::ByteOrderMark => f.write_str("the text begins with a byte order mark"),
             FaultKind::NotUtf8 => f.write_str("the text is not valid UTF-8"),
             FaultKind::UnexpectedEnd => f.write_str("the text ends too early"),
-            FaultKind::Unexpected { expected } => write!(f, "expected {expected}"),
+            FaultKind::Unexpected { expected } => write!(f, "something else than {expected}"),
             FaultKind::Trailing => f.write_str("something follows the document"),
             FaultKind::TooDeep => write!(f, "nesting deeper than {DEPTH_MAX}"),
             FaultKind::DuplicateKey(key) => write!(f, "duplicate key {}", quoted(key)),

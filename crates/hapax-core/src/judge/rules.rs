@@ -185,7 +185,7 @@ impl<'f> Case<'f> {
             Refusal::new(code, Why::Bounds { observed, ingested: self.now, bound })
         };
         if !rules.future.holds(skew) {
-            let refusal = beyond(Code::TimestampFutureBeyondTolerance, "ahead of time.future", rules.future);
+            let refusal = beyond(Code::TimestampFutureBeyondTolerance, "beyond time.future", rules.future);
             return self.refuse(rule, refusal, || format!("time.future = {}", rules.future), witness);
         }
         if !rules.past.holds(-skew) {

@@ -248,7 +248,7 @@ fn what_is_ignored_or_not_evaluated_is_no_error_of_its_own() {
     check(
         &other(attempt(Verdict::NotEvaluated, Code::BatchStopped, Some(stopped)), None, Vec::new()),
         200,
-        r#"{"verdict":"not_evaluated","code":"BATCH_STOPPED","message":"Not evaluated: event 1 of the same lane was refused for its order","id":"e-1","lane":"a","ingested_at":"2026-01-01T10:00:01Z","contract":2,"states":["BATCH_STOPPED"],"detail":{"because_of":1},"attempt":51,"hint":"Correct what was refused and send these in retry_order."}"#,
+        r#"{"verdict":"not_evaluated","code":"BATCH_STOPPED","message":"Not evaluated: event 1, counted from 0, of the same lane was refused for its order","id":"e-1","lane":"a","ingested_at":"2026-01-01T10:00:01Z","contract":2,"states":["BATCH_STOPPED"],"detail":{"because_of":1},"attempt":51,"hint":"Correct what was refused and send these in retry_order."}"#,
     );
 }
 

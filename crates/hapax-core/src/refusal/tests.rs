@@ -144,14 +144,14 @@ fn the_rest_says_what_it_was_about() {
     check(
         Code::BatchStopped,
         Why::Batch { index: 2 },
-        "Not evaluated: event 2 of the same lane was refused for its order",
+        "Not evaluated: event 2, counted from 0, of the same lane was refused for its order",
         r#"{"because_of":2}"#,
         again,
     );
     check(
         Code::BatchRefused,
         Why::Batch { index: 0 },
-        "Not evaluated: event 0 was refused, and the batch is atomic",
+        "Not evaluated: event 0, counted from 0, was refused, and the batch is atomic",
         r#"{"because_of":0}"#,
         again,
     );

@@ -94,8 +94,10 @@ enum Format {
     Lines,
 }
 
-const COLUMNS: [&str; 12] =
-    ["attempt", "at", "id", "lane", "seq", "verdict", "code", "states", "marks", "contract", "key", "document"];
+const COLUMNS: [&str; 15] = [
+    "attempt", "at", "id", "lane", "seq", "verdict", "code", "states", "marks", "detail", "contract", "key", "request",
+    "same_as", "document",
+];
 
 /// Everything that fits, as it is read: memory does not grow with the ledger.
 fn export(

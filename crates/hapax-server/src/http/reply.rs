@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hapax_core::problem::Problem;
 use hapax_store::turn::Answer;
 use hyper::body::Frame;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -87,8 +87,13 @@ impl Reply {
 
     /// For hyper. A HEAD is answered without the body.
     pub fn into_response(self, is_head: bool) -> Response<Body> {
+        let length = match &self.body {
+            Body::Whole(bytes) if is_head => Some(HeaderValue::from(bytes.len())),
+            Body::Whole(_) | Body::Streamed(_) => None,
+        };
         let body = if is_head { Body::Whole(Bytes::new()) } else { self.body };
         let mut response = Response::new(body);
+        response.headers_mut().extend(length.map(|length| (CONTENT_LENGTH, length)));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         for (name, value) in self.headers {
             response.headers_mut().append(name, value);
