@@ -172,7 +172,7 @@ impl std::fmt::Display for StoreError {
             Self::Corrupt(what) => write!(f, "the store contradicts itself: {what}"),
             Self::Full => f.write_str("the disk is nearly full"),
             Self::Stopped(what) => write!(f, "the store has stopped: {what}"),
-            Self::Unreachable(what) => write!(f, "the store cannot be reached: {what}"),
+            Self::Unreachable(what) => write!(f, "the store cannot be used: {what}"),
         }
     }
 }

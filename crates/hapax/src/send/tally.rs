@@ -134,7 +134,7 @@ fn sentence(line: u64, receipt: &Receipt) -> String {
     let code = receipt.code.as_deref().unwrap_or(&receipt.verdict);
     let message = receipt.message.as_deref().unwrap_or_default();
     let id = receipt.id.as_deref().map(|id| format!(" {id}")).unwrap_or_default();
-    let hint = receipt.hint.as_deref().map(|hint| format!(" {hint}")).unwrap_or_default();
+    let hint = receipt.hint.as_deref().map(|hint| format!(". {hint}")).unwrap_or_default();
     format!("line {line}:{id} {code}: {message}{hint}")
 }
 
