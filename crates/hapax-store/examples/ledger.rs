@@ -27,6 +27,7 @@ use hapax_core::event::Identity;
 use hapax_core::time::Time;
 use hapax_store::embedded::codec::{Sections, encode};
 use hapax_store::embedded::disk::RealDisk;
+use hapax_store::embedded::index::IndexOptions;
 use hapax_store::embedded::log::{Log, LogId, Options as LogOptions};
 use hapax_store::embedded::{Embedded, Options};
 use hapax_store::memory::Memory;
@@ -286,13 +287,16 @@ fn compare(directory: &str, events: u64, rounds: u64) {
         drop(store);
         std::fs::remove_dir_all(path).expect("it can be removed");
 
-        let (disk, path) = at("index");
-        let (store, _) = Embedded::open(disk, Options::default(), ID).expect("a store");
-        drop(busy(store, |store| {
-            begin(store);
-            send("with index", store, events);
-        }));
-        std::fs::remove_dir_all(path).expect("it can be removed");
+        for (name, sync) in [("with index, runs synced", true), ("with index, runs not synced", false)] {
+            let (disk, path) = at("index");
+            let options = Options { index: IndexOptions { sync, ..IndexOptions::default() }, ..Options::default() };
+            let (store, _) = Embedded::open(disk, options, ID).expect("a store");
+            drop(busy(store, |store| {
+                begin(store);
+                send(name, store, events);
+            }));
+            std::fs::remove_dir_all(path).expect("it can be removed");
+        }
     }
 }
 
