@@ -85,6 +85,9 @@ pub fn find_key(rules: &CounterRules, key: &str) -> Result<Arc<str>, Problem> {
     counter_key(key.as_bytes()).ok_or_else(wrong)
 }
 
+/// The longest reason of a correction, in bytes.
+const REASON_BYTES_MAX: usize = 4096;
+
 impl Correction {
     /// Checks a correction against the contract.
     pub fn read(
@@ -99,6 +102,10 @@ impl Correction {
         let (name, key, period) = find_counter(contract, name, Some(key), period)?;
         if id.is_empty() || id.len() > NAME_BYTES_MAX || id.contains('\0') {
             let detail = "the id of an adjustment is a text of 1 to 256 bytes without U+0000";
+            return Err(Problem::new(ProblemCode::RequestInvalid, detail));
+        }
+        if reason.len() > REASON_BYTES_MAX {
+            let detail = format!("a reason is at most {REASON_BYTES_MAX} bytes");
             return Err(Problem::new(ProblemCode::RequestInvalid, detail));
         }
         let amount =

@@ -9,6 +9,7 @@
 //! problem with a code. Not here: rules, bytes on disk.
 
 mod call;
+mod framing;
 mod reply;
 mod route;
 
@@ -67,7 +68,7 @@ pub struct App {
     pub memory: Arc<Semaphore>,
     /// Places for followers.
     pub followers: Arc<Semaphore>,
-    /// One what-if at a time.
+    /// One what-if or history at a time.
     pub asking: Semaphore,
     stopping: watch::Sender<bool>,
     router: Router,
@@ -126,6 +127,9 @@ impl App {
         parts: hyper::http::request::Parts,
         body: Incoming,
     ) -> (&'static str, Result<Reply, Problem>) {
+        if let Err(problem) = framing::check(&parts, self.reader.needs_keys().unwrap_or(true)) {
+            return ("none", Ok(Reply::problem(&problem).with("connection", "close".to_owned())));
+        }
         let found = match self.router.find(&parts.method, parts.uri.path()) {
             Ok(found) => found,
             Err(reply) => return ("none", Ok(reply)),

@@ -187,30 +187,43 @@ impl<S: Store> Writing<S> {
         let watch = Stopwatch::start();
         let (mut requests, waiting): (Vec<_>, Vec<_>) =
             together.drain(..).map(|it| (it.request, (it.answer, it._held))).unzip();
-        let answers = self.tenants(&requests).and_then(|()| turn(&mut self.store, &mut requests));
+        let (answers, error) = self.answer(&mut requests);
         self.metrics.turn(events, watch.seconds());
         self.turned.send_modify(|turns| *turns += 1);
-        match answers {
-            Ok(answers) => {
-                for ((sender, held), answer) in waiting.into_iter().zip(answers) {
-                    // Free before the answer is out: who has it may send the same request again.
-                    drop(held);
-                    // Whoever asked may have gone; what was decided stands.
-                    _ = sender.send(Ok(answer));
-                }
-                Ok(())
-            }
-            Err(error) => {
-                let problem = problem_of(&error);
-                tracing::error!(code = problem.code, requests = waiting.len(), %error, "a turn failed");
-                for (sender, held) in waiting {
-                    drop(held);
-                    _ = sender.send(Err(problem.clone()));
-                }
-                let is_final = matches!(error, StoreError::Stopped(_) | StoreError::Corrupt(_));
-                if is_final { Err(error) } else { Ok(()) }
+        let problem = error.as_ref().map(problem_of);
+        let mut answers = answers.into_iter();
+        for (sender, held) in waiting {
+            // Free before the answer is out: who has it may send the same request again.
+            drop(held);
+            let answer = match (answers.next(), &problem) {
+                (Some(answer), _) => Ok(answer),
+                (None, Some(problem)) => Err(problem.clone()),
+                (None, None) => Err(busy("the turn left this request out")),
+            };
+            // Whoever asked may have gone; what was decided stands.
+            _ = sender.send(answer);
+        }
+        let Some(error) = error else { return Ok(()) };
+        tracing::error!(%error, "a turn failed");
+        let is_final = matches!(error, StoreError::Stopped(_) | StoreError::Corrupt(_));
+        if is_final { Err(error) } else { Ok(()) }
+    }
+
+    /// The answers up to the first error. A contract is put in a commit of its own, and what was committed before it
+    /// stands, whatever became of it.
+    fn answer(&mut self, requests: &mut [Request]) -> (Vec<Answer>, Option<StoreError>) {
+        let mut answers = Vec::with_capacity(requests.len());
+        if let Err(error) = self.tenants(requests) {
+            return (answers, Some(error));
+        }
+        let puts = |it: &Request| matches!(it.ask, Ask::PutContract { .. });
+        for together in requests.chunk_by_mut(|one, next| !puts(one) && !puts(next)) {
+            match turn(&mut self.store, together) {
+                Ok(more) => answers.extend(more),
+                Err(error) => return (answers, Some(error)),
             }
         }
+        (answers, None)
     }
 
     /// The first key of a tenant makes the tenant.

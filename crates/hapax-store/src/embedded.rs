@@ -36,6 +36,7 @@ pub mod upkeep;
 pub mod verify;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, encode};
@@ -164,6 +165,9 @@ impl<D: Disk> Store for Embedded<D> {
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
+        if self.reader.shared.spoiled.load(Ordering::Relaxed) {
+            return Err(StoreError::Stopped("the index is damaged; a restart builds it again".to_owned()));
+        }
         if self.reader.shared.live().state.conflicts(&write) {
             return Err(StoreError::Conflict);
         }

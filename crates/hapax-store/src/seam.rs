@@ -290,7 +290,7 @@ pub trait Read {
     /// Every key of a tenant, revoked ones included, oldest first.
     fn keys(&self, tenant: &str) -> Result<Vec<Key>, StoreError>;
 
-    /// Is there any key at all that is not revoked?
+    /// Was there ever a key? Then everybody needs one, also if all are revoked by now.
     fn needs_keys(&self) -> Result<bool, StoreError>;
 
     /// What an operator watches.

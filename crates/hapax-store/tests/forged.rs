@@ -151,3 +151,24 @@ fn a_truncated_ledger_is_told_from_a_saved_head() {
     }
     assert_eq!(prove(&all, Some((head.offset, head.hash))), []);
 }
+
+#[test]
+fn a_copy_goes_on_behind_a_witness_that_lags() {
+    let disk = SimDisk::new(3);
+    let mut log = Log::create(disk.clone(), options(), ID).expect("a log");
+    for number in 0..2_u8 {
+        log.append(&[number; 100], &[]).expect("a frame");
+    }
+    let lagging = disk.contents("log/witness").expect("a witness");
+    for number in 2..5_u8 {
+        log.append(&[number; 100], &[]).expect("a frame");
+    }
+    drop(log);
+    // A power cut may take the witness back, and never a frame that was synced.
+    disk.put("log/witness", &lagging);
+    let copy = SimDisk::new(4);
+    let copied = log::copy(&disk, &copy, |_| {}).expect("a copy");
+    assert_eq!(copied.last, FrameNumber(5));
+    let (copy, _) = Log::open(copy, options()).expect("a log");
+    assert_eq!(copy.last(), FrameNumber(5));
+}

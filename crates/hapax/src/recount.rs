@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use hapax_core::counter::Recount as Fold;
 use hapax_store::seam::{Read, Store, StoreError, StreamKey};
@@ -33,6 +33,9 @@ const PAGE: usize = 1_000;
 
 impl Recount {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        if !self.store.join("log").is_dir() {
+            bail!("{} holds no ledger", self.store.display());
+        }
         let store = open(&self.store)?;
         let wrong = fold_all(store.reader(), self.output == Output::Json).map_err(|error| anyhow!("{error}"))?;
         store.close().map_err(|error| anyhow!("the store did not close: {error}"))?;
@@ -78,7 +81,9 @@ fn fold(reader: &impl Read, stream: &StreamKey, is_json: bool) -> Result<usize, 
     progress.done();
     let stored = reader.counters(stream, &Default::default(), None, usize::MAX)?.items;
     let adjustments = |key: &hapax_core::counter::CounterKey| {
-        stored.iter().find(|(known, _)| known == key).map(|(_, record)| record.adjustments.clone()).unwrap_or_default()
+        // They come in the order of their keys.
+        let place = stored.binary_search_by(|(known, _)| known.cmp(key));
+        place.map(|place| stored[place].1.adjustments.clone()).unwrap_or_default()
     };
     let counters = stored.iter().map(|(key, record)| (key, &record.counter));
     let differences = recount.differences(counters, adjustments);

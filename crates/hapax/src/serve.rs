@@ -81,6 +81,8 @@ async fn keep_up(upkeep: Upkeep<RealDisk>) {
                     tracing::warn!(%error, "upkeep of the store");
                     break;
                 }
+                // What panicked may have left the state half changed, and nothing must be answered from that.
+                Err(error) if error.is_panic() => std::process::abort(),
                 // The server stops.
                 Err(_) => return,
             }

@@ -63,7 +63,8 @@ impl Verify {
         let progress = Progress::bytes(bytes(&disk).with_context(cannot)?, "read");
         let proof = verify(&disk, &saved, |behind| progress.at(behind)).with_context(cannot)?;
         progress.done();
-        if let Some(file) = &self.save {
+        // A ledger that does not hold must not take the place of its proof.
+        if let Some(file) = self.save.as_ref().filter(|_| proof.findings.is_empty()) {
             let text = serde_json::to_string_pretty(&serde_json::json!({ "heads": proof.heads }))?;
             std::fs::write(file, text + "\n").with_context(|| format!("cannot write {}", file.display()))?;
         }

@@ -69,14 +69,9 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
         return Ok(export(app, call, stream, filter, after, Format::Lines));
     }
     let limit = call.limit()?;
-    // One more than is counted exactly tells whether there are more.
-    let found = tokio::task::block_in_place(|| app.reader.attempts(&stream, &filter, after, SCAN_MAX + 1));
-    let found = found.map_err(unread)?;
-    let mut items: Vec<AttemptView> = found.items.into_iter().filter(|it| covered(&call, it)).collect();
-    let count = items.len().min(SCAN_MAX);
-    let count_more = (items.len() > count || found.next.is_some()).then_some(true);
-    let next = if items.len() > limit { Some(items[limit - 1].number()) } else { found.next };
-    items.truncate(limit);
+    let found = tokio::task::block_in_place(|| find(&app, &call, &stream, &filter, after, limit))?;
+    let Found { items, count, more, next } = found;
+    let count_more = more.then_some(true);
     #[derive(Serialize)]
     struct List {
         attempts: Vec<AttemptView>,
@@ -86,6 +81,58 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
         next: Option<u64>,
     }
     Ok(Reply::json(200, &List { attempts: items, count, count_more, next }))
+}
+
+/// A page of attempts, and how many there are beyond it.
+#[derive(Default)]
+struct Found {
+    items: Vec<AttemptView>,
+    count: usize,
+    more: bool,
+    next: Option<u64>,
+}
+
+/// A page ends early when its documents are as large as this.
+const PAGE_BYTES_MAX: usize = 16 << 20;
+/// Attempts that are read at once: a document may be as large as a megabyte, and those beyond the page are only counted.
+const STEP: usize = 64;
+
+fn find(
+    app: &App,
+    call: &Call,
+    stream: &StreamKey,
+    filter: &AttemptFilter,
+    after: u64,
+    limit: usize,
+) -> Result<Found, Problem> {
+    // Those of one id are found together, and they are few.
+    let step = if filter.id.is_some() { SCAN_MAX + 1 } else { STEP };
+    let (mut found, mut cursor, mut bytes) = (Found::default(), after, 0);
+    loop {
+        let page = app.reader.attempts(stream, filter, cursor, step).map_err(unread)?;
+        let is_full = page.items.len() >= step;
+        for attempt in page.items.into_iter().filter(|it| covered(call, it)) {
+            found.count += 1;
+            if found.items.len() < limit && bytes < PAGE_BYTES_MAX {
+                bytes += attempt.document().map_or(0, <[u8]>::len);
+                found.items.push(attempt);
+            } else if found.next.is_none() {
+                found.next = found.items.last().map(AttemptView::number);
+            }
+        }
+        found.more = page.next.is_some();
+        // A page that is short and goes on has looked at as much as a filter may.
+        let Some(next) = page.next.filter(|_| is_full && found.count < SCAN_MAX) else {
+            found.next = found.next.or(page.next.filter(|_| found.items.len() < limit));
+            found.more |= found.count > SCAN_MAX;
+            found.count = found.count.min(SCAN_MAX);
+            if found.more && found.next.is_none() {
+                found.next = found.items.last().map(AttemptView::number);
+            }
+            return Ok(found);
+        };
+        cursor = next;
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +161,10 @@ fn export(
             return;
         }
         loop {
-            let page = tokio::task::block_in_place(|| app.reader.attempts(&stream, &filter, after, 500));
+            if app.is_stopping() || sender.is_closed() {
+                return;
+            }
+            let page = tokio::task::block_in_place(|| app.reader.attempts(&stream, &filter, after, 50));
             let Ok(page) = page.map_err(unread) else { return };
             let lines: String =
                 page.items.iter().filter(|it| covered(&call, it)).map(|attempt| line(attempt, format)).collect();

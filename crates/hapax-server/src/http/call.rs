@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hapax_core::access::{Access, Deed};
 use hapax_core::contract::{Version, is_name};
 use hapax_core::entry::Caller;
+use hapax_core::event::Digest;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 use hapax_store::seam::{HandlerKey, StreamKey};
@@ -33,6 +34,8 @@ pub struct Call {
     pub access: Access,
     /// The id of its key; none where no keys are needed.
     pub key: Option<Arc<str>>,
+    /// What its key was looked up by.
+    hash: Option<Digest>,
     params: Vec<(&'static str, String)>,
     query: Vec<(String, String)>,
 }
@@ -55,20 +58,28 @@ impl Call {
     ) -> Result<Self, Problem> {
         let now = app.clock.now();
         let who = match route.deed {
-            None => Who { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None },
+            None => Who { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None, hash: None },
             Some(deed) => Who::of(app, &parts, deed)?,
         };
         let decode = |(name, value): (&'static str, String)| decoded(&value).map(|value| (name, value));
         let params = params.into_iter().map(decode).collect::<Result<_, _>>()?;
         let query = parse_query(parts.uri.query().unwrap_or_default(), route)?;
-        let Who { tenant, access, key } = who;
-        let call = Self { route, parts, body, now, tenant, access, key, params, query };
+        let Who { tenant, access, key, hash } = who;
+        let call = Self { route, parts, body, now, tenant, access, key, hash, params, query };
         if let Some(stream) = call.params.iter().find(|(name, _)| *name == "stream")
             && !call.access.streams.cover(&stream.1)
         {
             return Err(forbidden("the key does not cover this stream"));
         }
         Ok(call)
+    }
+
+    /// Would the caller be let in again? Asked by whoever goes on answering.
+    pub fn is_still_let_in(&self, app: &App) -> bool {
+        match &self.hash {
+            Some(hash) => app.reader.key(hash).is_ok_and(|key| key.is_some_and(|key| keys::opens(&key, hash))),
+            None => app.reader.needs_keys().is_ok_and(|needs_keys| !needs_keys),
+        }
     }
 
     /// What stands in a variable place of the path.
@@ -168,13 +179,14 @@ struct Who {
     tenant: Arc<str>,
     access: Access,
     key: Option<Arc<str>>,
+    hash: Option<Digest>,
 }
 
 impl Who {
     fn of(app: &App, parts: &Parts, deed: Deed) -> Result<Self, Problem> {
         let header = parts.headers.get(AUTHORIZATION);
         if !app.reader.needs_keys().map_err(unread)? {
-            return Ok(Self { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None });
+            return Ok(Self { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None, hash: None });
         }
         let Some(header) = header else {
             return Err(Problem::new(ProblemCode::KeyRequired, "send the key as `Authorization: Bearer KEY`"));
@@ -189,7 +201,7 @@ impl Who {
         if !key.access.role.may(deed) {
             return Err(forbidden(&format!("a key with the role {} does not allow this", key.access.role)));
         }
-        Ok(Self { tenant: key.tenant, access: key.access, key: Some(key.id) })
+        Ok(Self { tenant: key.tenant, access: key.access, key: Some(key.id), hash: Some(hash) })
     }
 }
 

@@ -9,7 +9,7 @@ use hapax_core::contract::Version;
 use hapax_core::counter::{CounterKey, counted_in};
 use hapax_core::manual::{counter_rules, find_counter, find_key};
 use hapax_core::period::Period;
-use hapax_core::problem::Problem;
+use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 use hapax_core::view::CounterView;
 use hapax_store::seam::{CounterFilter, CounterRecord};
@@ -22,6 +22,7 @@ use super::lanes::read_json;
 use super::request_key::key_of;
 use super::route::{Route, action};
 use super::{App, Call, Reply, body, invalid, malformed, unread};
+use crate::writer::busy;
 
 pub(super) const ROUTES: &[Route] = &[
     Route {
@@ -153,10 +154,15 @@ async fn history(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     if to.since(from) > HISTORY_MAX_NS || to.since(from) < 0 {
         return Err(invalid("a history covers at most 31 days, and from is not after to"));
     }
+    // It reads the whole ledger, so one at a time.
+    let _place = app.asking.try_acquire().map_err(|_| busy("another scan runs; send it again in a while"))?;
     let intervals = tokio::task::block_in_place(|| -> Result<BTreeMap<Time, Interval>, Problem> {
         let mut intervals: BTreeMap<Time, Interval> = BTreeMap::new();
         let mut after = 0;
         loop {
+            if app.is_stopping() {
+                return Err(Problem::new(ProblemCode::Stopping, "the server is stopping"));
+            }
             let entries = app.reader.entries(&stream, after, 1_000).map_err(unread)?;
             let Some(last) = entries.last() else { return Ok(intervals) };
             after = last.offset;
@@ -201,6 +207,7 @@ struct Adjustment<'b> {
 }
 
 async fn adjust(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    call.all_lanes()?;
     let (stream, _) = call.version(&app)?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;
@@ -226,6 +233,7 @@ struct Closing<'b> {
 }
 
 async fn close(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    call.all_lanes()?;
     let (stream, _) = call.version(&app)?;
     let request = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;

@@ -51,9 +51,10 @@ impl Documents {
     }
 
     /// NDJSON: a document a line. A bad line is judged as such; a body without any good one is turned away.
-    pub(super) fn lines(body: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn lines(body: &[u8], max: usize) -> Result<Self, Problem> {
         let lines = body.split(|byte| *byte == b'\n').map(trimmed).filter(|line| !line.is_empty());
-        let list: Vec<Arc<[u8]>> = lines.map(Arc::from).collect();
+        // One more than is taken is enough to be refused.
+        let list: Vec<Arc<[u8]>> = lines.take(max.saturating_add(1)).map(Arc::from).collect();
         if !list.is_empty() && !list.iter().any(|line| serde_json::from_slice::<&RawValue>(line).is_ok()) {
             return Err(malformed("no line of the body is JSON"));
         }

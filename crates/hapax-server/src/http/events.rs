@@ -40,7 +40,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let terms = terms(&call)?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;
-    let documents = documents(&call, &body.bytes)?;
+    let documents = documents(&call, &body.bytes, app.limits.batch_events_max)?;
     let count = documents.list.len();
     if count > app.limits.batch_events_max {
         let detail = format!("a batch has at most {} events, not {count}", app.limits.batch_events_max);
@@ -126,7 +126,7 @@ fn terms(call: &Call) -> Result<Terms, Problem> {
     Ok(Terms { atomic, dry_run, caller, lanes: call.access.lanes.clone() })
 }
 
-fn documents(call: &Call, body: &[u8]) -> Result<Documents, Problem> {
+fn documents(call: &Call, body: &[u8], max: usize) -> Result<Documents, Problem> {
     let kind = call.header("content-type");
     let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
     match essence.as_deref() {
@@ -136,7 +136,7 @@ fn documents(call: &Call, body: &[u8]) -> Result<Documents, Problem> {
         _ if cloudevents::is_binary(&call.parts.headers) => {
             Ok(Documents::one(cloudevents::structured(&call.parts.headers, kind, body)?))
         }
-        Some("application/x-ndjson" | "application/jsonl" | "application/ndjson") => Documents::lines(body),
+        Some("application/x-ndjson" | "application/jsonl" | "application/ndjson") => Documents::lines(body, max),
         Some("application/json") | None => Documents::json(body),
         Some(other) => Err(unsupported(other)),
     }

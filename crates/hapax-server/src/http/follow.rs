@@ -17,7 +17,7 @@ use super::{App, Call, Reply, malformed, unread};
 use crate::writer::busy;
 
 /// Entries that are read at once.
-const PAGE: usize = 256;
+const PAGE: usize = 32;
 /// Pages that wait for a slow reader.
 const AHEAD: usize = 4;
 /// A silent connection says that it lives, so that nobody in between closes it.
@@ -68,6 +68,9 @@ impl Following {
         }
         loop {
             turns.mark_unchanged();
+            if self.app.is_stopping() || self.sender.is_closed() || !self.call.is_still_let_in(&self.app) {
+                return;
+            }
             let page = tokio::task::block_in_place(|| self.app.reader.entries(&self.stream, after, PAGE));
             let Ok(page) = page.map_err(unread) else { return };
             let is_last = page.len() < PAGE;

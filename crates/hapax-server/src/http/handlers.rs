@@ -193,6 +193,14 @@ async fn claim(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     if event_id.is_empty() || event_id.len() > 256 {
         return Err(invalid("event_id is a text of 1 to 256 bytes"));
     }
+    // A composite lane is several parts of 256 bytes.
+    let long = |text: &Option<String>, max: usize| text.as_ref().is_some_and(|it| it.len() > max || it.contains('\0'));
+    if long(&owner, 256) || long(&stream, 128) || long(&lane, 4096) {
+        return Err(invalid("owner, stream or lane is too long, or contains U+0000"));
+    }
+    if stream.as_ref().is_some_and(|stream| !call.access.streams.cover(stream)) {
+        return Err(forbidden("the key does not cover this stream"));
+    }
     let stream = stream.filter(|_| handler.stream.is_none());
     let (handler, epoch) = (call.handler(), epoch.unwrap_or(0));
     let wanted = Ask::Claim(ClaimAsk { handler, event_id, stream, lane, epoch, seq, owner });

@@ -8,7 +8,7 @@ use hapax_store::seam::Key;
 use hapax_store::turn::Ask;
 use serde::{Deserialize, Serialize};
 
-use super::call::checked_name;
+use super::call::{checked_name, forbidden};
 use super::events::ask;
 use super::lanes::read_json;
 use super::route::{Route, action};
@@ -71,7 +71,14 @@ fn patterns(written: Option<Vec<String>>, of: &str) -> Result<Patterns, Problem>
     Ok(Patterns::new(written))
 }
 
+/// A key makes no key that reaches further than itself.
+fn unconfined(call: &Call) -> Result<(), Problem> {
+    call.all_lanes()?;
+    if call.access.streams.is_all() { Ok(()) } else { Err(forbidden("the key is confined to some streams")) }
+}
+
 async fn create(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    unconfined(&call)?;
     let body = body::read(&app, &mut call).await?;
     let Wanted { role, streams, lanes, note, tenant } = read_json(&body.bytes)?;
     let unknown = || invalid(format!("there is no role {role:?}; there is ingest, read, consume, admin"));
@@ -106,6 +113,7 @@ async fn create(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
+    unconfined(&call)?;
     #[derive(Serialize)]
     struct List {
         keys: Vec<Key>,
@@ -125,6 +133,7 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
 }
 
 async fn revoke(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
+    unconfined(&call)?;
     let (tenant, id) = (Arc::clone(&call.tenant), Arc::from(call.param("id")));
     let answer = ask(&app, &call, None, None, Ask::RevokeKey { tenant, id }).await?;
     Ok(Reply::answer(&answer))

@@ -126,6 +126,9 @@ struct Loss {
 }
 
 async fn acknowledge(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    if !call.covers_lane(call.param("lane")) {
+        return Err(lane_forbidden());
+    }
     let (stream, _) = call.version(&app)?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;

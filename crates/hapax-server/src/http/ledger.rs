@@ -48,6 +48,11 @@ pub(super) const ROUTES: &[Route] = &[
     },
 ];
 
+/// A page ends early when its documents are as large as this.
+const PAGE_BYTES_MAX: usize = 16 << 20;
+/// Entries that are read at once.
+const STEP: usize = 64;
+
 /// Which entries are wanted.
 pub(super) struct Filter {
     lane: Option<String>,
@@ -93,19 +98,21 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     let limit = call.limit()?;
     let mut after = call.number("after")?.unwrap_or(0);
     let mut found: Vec<Arc<Entry>> = Vec::new();
-    let mut looked_at = 0;
+    let (mut looked_at, mut bytes) = (0, 0);
     let next = tokio::task::block_in_place(|| -> Result<Option<u64>, Problem> {
         loop {
-            let wanted = limit.min(SCAN_MAX - looked_at);
+            // A few at a time: an event may be as large as a megabyte.
+            let wanted = limit.min(STEP).min(SCAN_MAX - looked_at);
             let entries = app.reader.entries(&stream, after, wanted).map_err(unread)?;
             let is_last = entries.len() < wanted;
             for entry in entries {
                 looked_at += 1;
                 after = entry.offset;
                 if filter.takes(&call, &entry) {
+                    bytes += entry.document.len();
                     found.push(entry);
                 }
-                if found.len() == limit {
+                if found.len() == limit || bytes >= PAGE_BYTES_MAX {
                     return Ok(Some(after));
                 }
             }

@@ -63,8 +63,8 @@ async fn ready(app: Arc<App>, _: Call) -> Result<Reply, Problem> {
 }
 
 async fn metrics(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
-    if *call.tenant != *DEFAULT_TENANT {
-        return Err(forbidden("what the whole server counts is for keys of the tenant `default`"));
+    if *call.tenant != *DEFAULT_TENANT || !call.access.streams.is_all() || !call.access.lanes.is_all() {
+        return Err(forbidden("what the whole server counts is for unconfined keys of the tenant `default`"));
     }
     app.metrics.waiting.set(i64::try_from(app.inbox.waiting()).unwrap_or(i64::MAX));
     let text = tokio::task::block_in_place(|| app.metrics.text(&*app.reader, app.clock.steps_back(), call.now));

@@ -71,6 +71,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 async fn put(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    call.all_lanes()?;
     checked_name(call.param("stream"), "stream")?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;

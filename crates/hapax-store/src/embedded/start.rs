@@ -145,8 +145,8 @@ fn find<D: Disk>(disk: &D, log: &Log<D>, options: &Options) -> Result<Option<Fou
     let Some(loaded) = snapshot::load(disk, log)? else { return Ok(None) };
     let index = match Index::open(disk, log.id(), &options.index) {
         Ok(index) => index,
-        Err(TableError::Damaged(_)) => return Ok(None),
-        Err(error @ TableError::Io(_)) => return Err(StoreError::Unreachable(error.to_string())),
+        // What cannot be read is no better than what is wrong: both are built again.
+        Err(TableError::Damaged(_) | TableError::Io(_)) => return Ok(None),
     };
     if index.reaches() > log.last() {
         return Ok(None);

@@ -11,6 +11,8 @@ use hapax_core::counter::{Counter, CounterKey};
 use hapax_core::entry::Entry;
 use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::Head;
+use hapax_core::period::Period;
+use hapax_core::time::Time;
 use hapax_core::view::AttemptView;
 
 use super::Track;
@@ -120,11 +122,18 @@ impl<K: Keeper> Read for K {
         after: Option<&CounterKey>,
         limit: usize,
     ) -> Result<Page<(CounterKey, CounterRecord), CounterKey>, StoreError> {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        // Keys are JSON arrays, so nothing of this name is before the empty text.
+        let first = filter.name.as_ref().map(|name| CounterKey {
+            name: Arc::clone(name),
+            key: Arc::from(""),
+            period: Period::None.of(Time::from_nanos(0)),
+        });
+        let from = after.map(Bound::Excluded).or(first.as_ref().map(Bound::Included)).unwrap_or(Bound::Unbounded);
         let takes = |(key, _): &(&CounterKey, &Counter)| filter.takes(key);
         Ok(self.look(|state| {
             let Some(stream) = state.streams.get(stream) else { return Page::default() };
             let rest = stream.counters.range::<CounterKey, _>((from, Bound::Unbounded));
+            let rest = rest.take_while(|(key, _)| filter.name.as_ref().is_none_or(|name| *name == key.name));
             page(rest, limit, |(key, _)| (*key).clone(), takes, |(key, _)| (key.clone(), stream.counter(key)))
         }))
     }
@@ -187,7 +196,8 @@ impl<K: Keeper> Read for K {
     }
 
     fn needs_keys(&self) -> Result<bool, StoreError> {
-        Ok(self.look(|state| state.keys.values().any(|key| key.revoked_at.is_none())))
+        // Revoked ones count: a server that had keys never opens by itself.
+        Ok(self.look(|state| !state.keys.is_empty()))
     }
 
     fn figures(&self) -> Result<Figures, StoreError> {

@@ -65,6 +65,18 @@ fn a_key_opens_what_it_was_made_for_and_nothing_else() {
     assert_eq!(theirs.text().replace("s1", "none"), missing.text());
     assert_eq!(with(&server, &other, "GET", "/v1/streams", "").json()["streams"], serde_json::json!([]));
 
+    // A key that is confined makes none, and changes nothing for lanes that it does not cover.
+    let made = with(&server, &admin, "POST", "/v1/keys", r#"{"role":"admin","lanes":["mine-*"]}"#).json();
+    let confined = made["key"].as_str().expect("a key");
+    assert_eq!(code(&with(&server, confined, "POST", "/v1/keys", r#"{"role":"admin"}"#)), (403, "FORBIDDEN".into()));
+    assert_eq!(code(&with(&server, confined, "PUT", "/v1/streams/s1", contract)), (403, "FORBIDDEN".into()));
+    let path = "/v1/streams/s1/lanes/yours/gaps/acknowledge";
+    assert_eq!(
+        code(&with(&server, confined, "POST", path, r#"{"from":1,"to":1,"reason":"x"}"#)),
+        (403, "FORBIDDEN".into())
+    );
+    assert_eq!(code(&with(&server, confined, "GET", "/metrics", "")), (403, "FORBIDDEN".into()));
+
     // A key is shown once, and a revoked one opens nothing.
     let made = with(&server, &admin, "POST", "/v1/keys", r#"{"role":"read"}"#).json();
     let (id, secret) = (made["id"].as_str().expect("an id"), made["key"].as_str().expect("a key"));
@@ -73,6 +85,12 @@ fn a_key_opens_what_it_was_made_for_and_nothing_else() {
     assert!(listed.contains(id) && !listed.contains(secret) && !listed.contains("hash"));
     assert_eq!(with(&server, &admin, "DELETE", &format!("/v1/keys/{id}"), "").status, 200);
     assert_eq!(code(&with(&server, secret, "GET", "/v1/streams", "")), (401, "KEY_INVALID".into()));
+    // Without any key that holds, nobody gets in: the server does not open by itself.
+    let all = with(&server, &admin, "GET", "/v1/keys", "").json();
+    let ids = all["keys"].as_array().expect("keys").iter().filter_map(|it| it["id"].as_str().map(str::to_owned));
+    let own = ids.filter(|id| with(&server, &admin, "DELETE", &format!("/v1/keys/{id}"), "").status != 200).count();
+    assert!(own > 0, "the admin's own key was revoked on the way");
+    assert_eq!(code(&server.get("/v1/streams")), (401, "KEY_REQUIRED".into()));
     let store = server.kill();
     let server = Server::on(&store, &[]);
     assert_eq!(code(&with(&server, secret, "GET", "/v1/streams", "")), (401, "KEY_INVALID".into()));

@@ -47,7 +47,7 @@ fn what_only_the_judge_refuses_is_let_through() {
 
 #[test]
 fn lines_are_documents_and_empty_ones_are_none() {
-    let lines = |text: &str| Documents::lines(text.as_bytes()).map(|it| it.list.len()).map_err(|it| it.code);
+    let lines = |text: &str| Documents::lines(text.as_bytes(), 10).map(|it| it.list.len()).map_err(|it| it.code);
     assert_eq!(lines("{}\r\n\n{}\nnope\n"), Ok(3));
     assert_eq!(lines(""), Ok(0));
     assert_eq!(lines("nope"), Err("MALFORMED"));

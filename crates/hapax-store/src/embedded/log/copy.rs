@@ -1,13 +1,14 @@
 //! A copy of a log, taken while it is written to. For backups and for bringing them back.
 //!
-//! What holds: the copy has every frame up to the witness as it was when the copying began, each checked, and nothing
-//! after it; it is durable when this returns; damage is named and never copied. Neither log is locked: frames up to the
-//! witness never change, and a segment that is compacted meanwhile is read on in its old file.
+//! What holds: the copy has every frame up to the witness as it was when the copying began, and whole frames that continue
+//! it, each checked: after a power cut the witness may lag behind what was acknowledged. It is durable when this returns;
+//! damage up to the witness is named and never copied, and what breaks off behind it is not there. Neither log is locked:
+//! a whole frame never changes, and a segment that is compacted meanwhile is read on in its old file.
 
 use std::io;
 
 use super::error::What;
-use super::format::{Mark, MarkOf};
+use super::format::{Link, Mark, MarkOf};
 use super::segment::{DIR, FIRST, first_of, head, name, path};
 use super::window::{FAR, Window};
 use super::witness::Witness;
@@ -65,16 +66,20 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut read: impl FnMut(u64)) -> Re
     segments.sort();
     to.create_dir(DIR)?;
     let mut copied = Copied { last: FrameNumber::ORIGIN, bytes: 0 };
-    for first in segments.into_iter().filter(|first| *first <= witness.frame.next()) {
+    let mut link = id.origin();
+    for first in segments {
+        if first > witness.frame.next() && first != copied.last.next() {
+            break;
+        }
         let mut window = Window::new(from.open(&path(&name(first)))?, FAR)?;
         let mark = head(&mut window)?.map_err(|what| CopyError::Damaged(first, what))?;
-        segment(&mut window, to, &mark, &witness, &mut copied, &mut read)?;
+        link = segment(&mut window, to, &mark, &witness, &mut copied, &mut read)?;
     }
-    if copied.last != witness.frame {
+    if copied.last < witness.frame {
         return Err(CopyError::Damaged(copied.last.next(), What::Absent));
     }
     let made = Witness::make(to, DIR, id)?;
-    made.put(witness.frame, &witness.link)?;
+    made.put(copied.last, &link)?;
     made.sync()?;
     to.sync_dir(DIR)?;
     to.sync_dir("")?;
@@ -95,18 +100,22 @@ fn segment<F: DiskFile, E: Disk>(
     witness: &Mark,
     copied: &mut Copied,
     read: &mut impl FnMut(u64),
-) -> Result<(), CopyError> {
+) -> Result<Link, CopyError> {
     let file = to.create(&path(&name(mark.frame)))?;
     let mut piece = mark.encode(MarkOf::Segment).to_vec();
     let (mut at, mut written, mut next, mut link) = (FIRST, 0, mark.frame, mark.link);
-    while next <= witness.frame {
+    loop {
+        let behind = next > witness.frame;
         let (header, extent) = match window.frame(at, &mark.id)? {
+            Ok(whole) if behind && (whole.header.number != next || whole.header.previous != link) => break,
             Ok(whole) => {
                 piece.extend_from_slice(whole.bytes);
                 (whole.header.clone(), whole.header.extent())
             }
             // The next segment goes on; that one is missing is told at the end.
             Err(What::Absent) => break,
+            // Not finished, or never acknowledged.
+            Err(_) if behind => break,
             Err(what) => return Err(CopyError::Damaged(next, what)),
         };
         if header.number != next || header.previous != link {
@@ -129,5 +138,5 @@ fn segment<F: DiskFile, E: Disk>(
     file.sync_data()?;
     copied.bytes += window.size();
     read(copied.bytes);
-    Ok(())
+    Ok(link)
 }

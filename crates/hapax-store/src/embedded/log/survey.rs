@@ -70,6 +70,9 @@ pub fn survey<D: Disk>(disk: &D, mut meet: impl FnMut(Met<'_>), mut read: impl F
         return Ok(Surveyed { last: FrameNumber::ORIGIN, witness: None });
     };
     let witness = Witness::open(disk, DIR, id).ok().and_then(|(_, mark)| mark).map(|mark| mark.frame);
+    // First the witness, then the segments: what it names is in them.
+    segments = disk.list(DIR)?.iter().filter_map(|name| Some((first_of(name)?, name.clone()))).collect();
+    segments.sort();
     let mut walk = Walk { id, next: FrameNumber::ORIGIN.next(), last: FrameNumber::ORIGIN, link: id.origin(), witness };
     let mut behind = 0;
     for (place, (first, name)) in segments.iter().enumerate() {

@@ -39,7 +39,7 @@ pub(in crate::embedded) fn load<D: Disk>(disk: &D, log: &Log<D>) -> Result<Optio
     let _ = disk.remove(&path(UNFINISHED));
     let mut frames = all(disk).map_err(reading)?;
     let Some(newest) = frames.pop() else { return Ok(None) };
-    let Some((header, loaded)) = read(disk, log, newest).map_err(reading)? else { return Ok(None) };
+    let Ok(Some((header, loaded))) = read(disk, log, newest) else { return Ok(None) };
     if loaded.shows > log.last() {
         return Ok(None);
     }
