@@ -250,6 +250,19 @@ impl Serialize for GapDetail {
     }
 }
 
+/// What was written as hex.
+pub fn from_hex(text: &str) -> Option<Digest> {
+    let mut bytes = [0; 32];
+    let (pairs, odd) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != bytes.len() || !odd.is_empty() {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
 /// Bytes as lower-case hex.
 pub fn hex(bytes: &Digest) -> String {
     bytes.iter().fold(String::with_capacity(64), |mut out, byte| {

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::{Store, StoreError};
-use hapax_store::turn::{Answer, Ask, Request, turn};
+use hapax_store::turn::{Answer, Ask, Request, commits, turn};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use crate::clock::{Stopwatch, random};
@@ -209,15 +209,13 @@ impl<S: Store> Writing<S> {
         if is_final { Err(error) } else { Ok(()) }
     }
 
-    /// The answers up to the first error. A contract is put in a commit of its own, and what was committed before it
-    /// stands, whatever became of it.
+    /// The answers up to the first error: those of what was committed before it.
     fn answer(&mut self, requests: &mut [Request]) -> (Vec<Answer>, Option<StoreError>) {
         let mut answers = Vec::with_capacity(requests.len());
         if let Err(error) = self.tenants(requests) {
             return (answers, Some(error));
         }
-        let puts = |it: &Request| matches!(it.ask, Ask::PutContract { .. });
-        for together in requests.chunk_by_mut(|one, next| !puts(one) && !puts(next)) {
+        for together in commits(requests) {
             match turn(&mut self.store, together) {
                 Ok(more) => answers.extend(more),
                 Err(error) => return (answers, Some(error)),

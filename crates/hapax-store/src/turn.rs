@@ -28,10 +28,15 @@ const TRIES_MAX: usize = 3;
 /// must be read and loaded under it.
 pub fn turn(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
     let mut answers = Vec::with_capacity(requests.len());
-    for together in requests.chunk_by_mut(|one, next| !puts_contract(one) && !puts_contract(next)) {
+    for together in commits(requests) {
         answers.extend(take(store, together)?);
     }
     Ok(answers)
+}
+
+/// The requests that are committed together. What was committed stands, whatever becomes of the rest.
+pub fn commits(requests: &mut [Request]) -> impl Iterator<Item = &mut [Request]> {
+    requests.chunk_by_mut(|one, next| !puts_contract(one) && !puts_contract(next))
 }
 
 fn puts_contract(request: &Request) -> bool {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use hapax_core::event::Digest;
+use hapax_core::receipt::{from_hex, hex};
 use hapax_store::embedded::disk::RealDisk;
 use hapax_store::embedded::verify::{Proof, bytes, verify};
 use hapax_store::seam::StreamKey;
@@ -82,7 +83,8 @@ impl Verify {
         let saved: Saved = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not what `hapax verify --save` writes", file.display()))?;
         let head = |head: SavedHead| {
-            let hash = digest(&head.hash).ok_or_else(|| anyhow!("{:?} in {} is no hash", head.hash, file.display()))?;
+            let hash =
+                from_hex(&head.hash).ok_or_else(|| anyhow!("{:?} in {} is no hash", head.hash, file.display()))?;
             Ok((StreamKey { tenant: head.tenant, stream: head.stream }, (head.offset, hash)))
         };
         saved.heads.into_iter().map(head).collect()
@@ -95,7 +97,7 @@ fn tell(proof: &Proof) {
     }
     for head in &proof.heads {
         let (tenant, stream, offset) = (&head.tenant, &head.stream, head.offset);
-        say::line(format_args!("{tenant}/{stream} ends at {offset}, {}", hapax_core::receipt::hex(&head.hash)));
+        say::line(format_args!("{tenant}/{stream} ends at {offset}, {}", hex(&head.hash)));
     }
     let (entries, frames, wrong) = (proof.entries, proof.frames, proof.findings.len());
     match wrong {
@@ -103,15 +105,4 @@ fn tell(proof: &Proof) {
         1 => say::line(format_args!("{entries} entries in {frames} commits: 1 thing is wrong")),
         _ => say::line(format_args!("{entries} entries in {frames} commits: {wrong} things are wrong")),
     }
-}
-
-fn digest(text: &str) -> Option<Digest> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
-    }
-    Some(bytes)
 }

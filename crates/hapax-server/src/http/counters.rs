@@ -12,7 +12,7 @@ use hapax_core::period::Period;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 use hapax_core::view::CounterView;
-use hapax_store::seam::{CounterFilter, CounterRecord};
+use hapax_store::seam::CounterFilter;
 use hapax_store::turn::{Ask, CorrectionAsk};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -104,8 +104,6 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
             (page.items, page.next.map(|key| format!("{} {}", key.period, key.key)))
         }
     };
-    let view = |(key, record): &'_ (CounterKey, CounterRecord)| (key.clone(), record.clone());
-    let items: Vec<_> = items.iter().map(view).collect();
     let views = items.iter().map(|(key, record)| CounterView {
         key,
         counter: &record.counter,

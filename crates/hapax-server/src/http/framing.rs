@@ -1,10 +1,9 @@
-//! Requests that two readers could read as two different ones, and requests that a web page of somebody else's makes.
-//!
-//! What a proxy in front of us takes for one request must not be two for us (or the reverse), so whatever is not plain is
-//! refused, and the connection is closed. Not here: bytes that hyper itself refuses.
+//! Requests that do not say once whom they ask, and requests that a web page of somebody else's makes: refused, and the
+//! connection is closed. Not here: how a body is framed. hyper settles that before a request is seen, and closes the
+//! connection where two lengths contradict each other.
 
 use hapax_core::problem::{Problem, ProblemCode};
-use hyper::header::{CONTENT_LENGTH, HOST, ORIGIN, TRANSFER_ENCODING};
+use hyper::header::{HOST, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Version};
 
@@ -16,10 +15,6 @@ pub(super) fn check(parts: &Parts, needs_keys: bool) -> Result<(), Problem> {
     let hosts = headers.get_all(HOST).iter().count();
     if hosts > 1 || (hosts == 0 && parts.version >= Version::HTTP_11) {
         return Err(malformed("a request has one Host"));
-    }
-    let lengths = headers.get_all(CONTENT_LENGTH).iter().count();
-    if lengths > 1 || (lengths > 0 && headers.contains_key(TRANSFER_ENCODING)) {
-        return Err(malformed("a request says once how long its body is"));
     }
     if !needs_keys && is_foreign(headers) {
         let detail = "a page of another site may not ask a server that needs no keys";

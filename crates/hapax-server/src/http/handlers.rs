@@ -6,6 +6,7 @@ use hapax_core::access::Deed;
 use hapax_core::claim::{Claim, Handler, HandlerState};
 use hapax_core::event::Identity;
 use hapax_core::problem::{Problem, ProblemCode};
+use hapax_core::receipt::{from_hex, hex};
 use hapax_core::view::HandlerView;
 use hapax_store::seam::StreamKey;
 use hapax_store::turn::{Answer, Ask, Call as Word, CallAsk, ClaimAsk};
@@ -276,6 +277,8 @@ async fn skip(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
 async fn dead(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     call.all_lanes()?;
     find(&app, &call)?;
+    let wrong = || malformed("after is the `next` of the page before");
+    let identity = |text: &str| from_hex(text).map(Identity).ok_or_else(wrong);
     let after = call.query("after").map(identity).transpose()?;
     let page = app.reader.dead(&call.handler(), after.as_ref(), call.limit()?).map_err(unread)?;
     #[derive(Serialize)]
@@ -283,17 +286,5 @@ async fn dead(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
         dead: Vec<Claim>,
         next: Option<String>,
     }
-    Ok(Reply::json(200, &List { dead: page.items, next: page.next.map(|it| hapax_core::receipt::hex(&it.0)) }))
-}
-
-fn identity(text: &str) -> Result<Identity, Problem> {
-    let wrong = || malformed("after is the `next` of the page before");
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return Err(wrong());
-    }
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).map_err(|_| wrong())?;
-    }
-    Ok(Identity(bytes))
+    Ok(Reply::json(200, &List { dead: page.items, next: page.next.map(|it| hex(&it.0)) }))
 }

@@ -81,9 +81,7 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     let after = call.query("after").unwrap_or_default();
     let page = app.reader.lanes(&stream, gaps == Gaps::Open, after, call.limit()?).map_err(unread)?;
     let covered = page.items.iter().filter(|(name, _)| call.covers_lane(name));
-    let view = |(name, record): &'_ (Arc<str>, LaneRecord)| (name.clone(), record.clone());
-    let covered: Vec<_> = covered.map(view).collect();
-    let views = covered.iter().map(|(name, record)| LaneView {
+    let views = covered.map(|(name, record)| LaneView {
         name,
         lane: &record.lane,
         gaps: gaps.of_lane(record),

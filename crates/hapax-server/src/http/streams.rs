@@ -159,10 +159,10 @@ async fn contracts(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
         contracts: Vec<One<'s>>,
         next: Option<()>,
     }
-    let one = |(version, put_at): &'_ (hapax_core::contract::Version, Time)| (version.number, *put_at);
-    let list = record.versions.iter().map(|pair| {
-        let (version, put_at) = one(pair);
-        One { version, put_at, contract: &pair.0.contract }
+    let list = record.versions.iter().map(|(version, put_at)| One {
+        version: version.number,
+        put_at: *put_at,
+        contract: &version.contract,
     });
     Ok(Reply::json(200, &List { contracts: list.collect(), next: None }))
 }
