@@ -86,7 +86,7 @@ impl Work {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let server = self.remote.server()?;
         let retry = match self.when_unavailable {
-            Unavailable::Fail => Retry::PATIENT,
+            Unavailable::Fail => Retry::BRIEF,
             Unavailable::Pause => Retry::FOR_EVER,
         };
         let (stop, kill) = (Stop::new(), Stop::new());
