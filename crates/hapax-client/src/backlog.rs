@@ -1,6 +1,6 @@
 //! What a worker could not act on yet, and when to look again.
 //!
-//! What holds: entries of one [`Turn`] come out in the order in which they went in, and a turn that waits holds up no
+//! What holds: entries of one [`Turn`] come out in the order in which they went in, or by number, and a turn that waits holds up no
 //! other. Not here: why something waits, and any clock.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -38,6 +38,21 @@ impl Backlog {
                 self.queues.insert(turn.clone(), VecDeque::from([entry]));
                 self.due.insert((now, turn));
             }
+        }
+    }
+
+    /// Puts an entry into its turn by its number. One that comes before all others there is due at once: they may have
+    /// waited for it.
+    pub(crate) fn add_by_number(&mut self, turn: Turn, entry: Entry, now: Instant) {
+        self.entries += 1;
+        let queue = self.queues.entry(turn.clone()).or_default();
+        let place = queue.partition_point(|it| (it.epoch, it.seq) <= (entry.epoch, entry.seq));
+        queue.insert(place, entry);
+        if place == 0 {
+            if queue.len() > 1 {
+                self.due.retain(|(_, it)| *it != turn);
+            }
+            self.due.insert((now, turn));
         }
     }
 
@@ -129,6 +144,24 @@ mod tests {
         assert_eq!(take(&mut backlog, now), None);
         assert_eq!(backlog.next_due(), Some(later));
         assert_eq!([take(&mut backlog, later), take(&mut backlog, later)], [Some(1), Some(2)]);
+        assert!(backlog.is_empty());
+    }
+
+    #[test]
+    fn by_number_the_one_that_the_others_wait_for_is_due_at_once() {
+        let now = clock::now();
+        let later = now + Duration::from_secs(9);
+        let numbered = |seq: u64| Entry { seq: Some(seq), ..entry(10 - seq) };
+        let mut backlog = Backlog::default();
+        backlog.add_by_number(lane("a"), numbered(3), now);
+        let (turn, first) = backlog.take(now).expect("the only one");
+        backlog.give_back(turn, first, later);
+        backlog.add_by_number(lane("a"), numbered(4), now);
+        assert_eq!(take(&mut backlog, now), None);
+        backlog.add_by_number(lane("a"), numbered(1), now);
+        backlog.add_by_number(lane("a"), numbered(2), now);
+        let order: Vec<_> = std::iter::from_fn(|| take(&mut backlog, now)).collect();
+        assert_eq!(order, [9, 8, 7, 6], "the offsets of the numbers 1 to 4");
         assert!(backlog.is_empty());
     }
 

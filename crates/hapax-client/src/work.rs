@@ -80,6 +80,8 @@ pub struct Worker {
     held: BTreeSet<Turn>,
     dead: BTreeSet<u64>,
     summary: Summary,
+    /// Whether all that the worker was to read is read.
+    ended: bool,
 }
 
 impl Worker {
@@ -94,14 +96,14 @@ impl Worker {
             held: BTreeSet::new(),
             dead: BTreeSet::new(),
             summary: Summary::default(),
+            ended: false,
         }
     }
 
     /// Works. Ends when asked to, when everything is handled (if the plan says so), or when the server is gone.
     pub fn run(mut self, work: &mut impl Work) -> Result<Summary, Error> {
         let entries = read(&self.client, &self.plan.stream, self.plan.after, self.plan.once, &self.stop);
-        let mut ended = false;
-        while !(self.stop.is_set() || ended && self.backlog.is_empty()) {
+        while !(self.stop.is_set() || self.ended && self.backlog.is_empty()) {
             let worked = match self.backlog.take(clock::now()) {
                 Some((turn, entry)) => {
                     self.attempt(turn, entry, work)?;
@@ -111,10 +113,10 @@ impl Worker {
             };
             let until_due = self.backlog.next_due().map(|due| due.saturating_duration_since(clock::now()));
             let patience = if worked { Duration::ZERO } else { until_due.unwrap_or(LOOK_UP).min(LOOK_UP) };
-            if ended || self.backlog.is_full() {
+            if self.ended || self.backlog.is_full() {
                 self.stop.wait(patience);
             } else {
-                ended = self.take_in(&entries, patience)?;
+                self.ended = self.take_in(&entries, patience)?;
             }
         }
         Ok(self.summary)
@@ -129,6 +131,8 @@ impl Worker {
                     self.summary.skipped += 1;
                 } else if self.held.contains(&turn) {
                     self.summary.held_back += 1;
+                } else if self.plan.by_number {
+                    self.backlog.add_by_number(turn, *entry, clock::now());
                 } else {
                     self.backlog.add(turn, *entry, clock::now());
                 }
@@ -174,7 +178,9 @@ impl Worker {
                 self.hold_back(turn, 1);
             }
             Decision::Waiting { retry_after_ms: None } => {
-                self.vain.insert(turn.clone(), waited + 1);
+                // What it waits for may still come, as long as there is something to read.
+                let vain = self.ended || self.backlog.is_full();
+                self.vain.insert(turn.clone(), waited + u32::from(vain));
                 self.backlog.give_back(turn, entry, now + AGAIN);
             }
             Decision::Claimed(grant) => {

@@ -20,6 +20,8 @@ pub struct Plan {
     pub owner: String,
     /// Whether a lane's events are handled one after the other.
     pub in_order: bool,
+    /// Whether that is the order of their numbers, not of the ledger: a registry without a stream knows no other.
+    pub by_number: bool,
     /// How often a claim is kept alive.
     pub heartbeat: Duration,
     /// Entries up to here need nothing more.
@@ -53,12 +55,14 @@ impl Plan {
         if let Some(other) = declared.stream.as_deref().filter(|it| *it != stream) {
             return Err(Error::Wrong(format!("handler {handler} reads stream {other}, not {stream}")));
         }
+        let in_order = declared.order.as_deref() == Some("in_order");
         let idle = declared.stream.is_some() && declared.lag == Some(0);
         Ok(Plan {
             handler: handler.to_owned(),
             stream: stream.to_owned(),
             owner: owner.to_owned(),
-            in_order: declared.order.as_deref() == Some("in_order"),
+            in_order,
+            by_number: in_order && declared.stream.is_none(),
             heartbeat: declared.heartbeat.as_deref().and_then(duration).unwrap_or(HEARTBEAT),
             after: if idle { head.offset } else { declared.low_water.unwrap_or(0) },
             once: false,

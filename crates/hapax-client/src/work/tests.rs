@@ -84,6 +84,7 @@ fn run(server: &Fake, in_order: bool, work: &mut Script) -> Summary {
         stream: "s".to_owned(),
         owner: "test".to_owned(),
         in_order,
+        by_number: false,
         heartbeat: Duration::from_millis(5),
         after: 0,
         once: true,
