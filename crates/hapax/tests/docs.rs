@@ -19,6 +19,8 @@ mod operating;
 mod pages;
 #[path = "docs/readme.rs"]
 mod readme;
+#[path = "docs/registry.rs"]
+mod registry;
 #[path = "docs/script.rs"]
 mod script;
 #[path = "docs/server.rs"]
