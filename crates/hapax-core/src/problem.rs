@@ -59,6 +59,8 @@ vocabulary! {
         RequestRunning = "REQUEST_RUNNING",
         /// The body is too large.
         TooLarge = "TOO_LARGE",
+        /// The request's line and headers are too large.
+        HeadersTooLarge = "HEADERS_TOO_LARGE",
         /// The body's type or coding is unknown.
         UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
         /// Too many requests.
@@ -121,6 +123,7 @@ impl ProblemCode {
             Self::RequestTimeout => (408, None, "The request did not arrive in time."),
             Self::RequestRunning => (409, None, "A request with this Idempotency-Key is still running. Send it again."),
             Self::TooLarge => (413, None, "The body, or what it unpacks to, is larger than this server takes."),
+            Self::HeadersTooLarge => (431, None, "The request's line and headers are larger than this server takes."),
             Self::UnsupportedMediaType => (415, None, "The body's type or coding is not one that this server reads."),
             Self::RateLimited => (429, None, "Too many requests with this key. Send it again after `Retry-After`."),
             Self::Busy => (503, None, "More waits than this server holds. Send it again after `Retry-After`."),

@@ -31,14 +31,25 @@ pub struct Limits {
     pub waiting_requests_max: usize,
     /// Events of one turn: enough to pay for a sync, few enough to answer soon.
     pub turn_events_max: usize,
-    /// Connections.
+    /// Connections. One too many is told `BUSY`.
     pub connections_max: usize,
+    /// Connections of one address, so that no single one takes all the places. Clients behind one proxy share an address.
+    pub connections_per_address_max: usize,
     /// Connections that follow a stream.
     pub followers_max: usize,
     /// For a request's line and headers.
     pub header_timeout: Duration,
     /// For a request's body.
     pub body_timeout: Duration,
+    /// What a body must bring in each second of a `body_rate_window`, and a reader of an answer take: less is nobody who
+    /// wants an answer, and holds a place.
+    pub body_rate_min: usize,
+    /// A body may pause for so long.
+    pub body_rate_window: Duration,
+    /// For a client to take something of its answer.
+    pub write_timeout: Duration,
+    /// For a connection between two requests. Long enough for pools of connections, short enough that places come back.
+    pub idle_timeout: Duration,
     /// For running requests, when the server stops.
     pub stop_timeout: Duration,
 }
@@ -54,9 +65,14 @@ impl Default for Limits {
             waiting_requests_max: 4096,
             turn_events_max: 20_000,
             connections_max: 1024,
+            connections_per_address_max: 256,
             followers_max: 256,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            body_rate_min: 1024,
+            body_rate_window: Duration::from_secs(5),
+            write_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(60),
             stop_timeout: Duration::from_secs(30),
         }
     }

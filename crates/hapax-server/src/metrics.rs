@@ -169,6 +169,11 @@ impl Metrics {
         self.request_seconds.observe(seconds);
     }
 
+    /// A connection was refused, or what came over it was no request.
+    pub fn refused(&self, status: u16) {
+        self.requests.get_or_create(&RequestLabels { route: "none", status }).inc();
+    }
+
     /// A request was answered from its record.
     pub fn replayed(&self) {
         self.replayed.inc();

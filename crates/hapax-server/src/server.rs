@@ -1,4 +1,4 @@
-//! Sockets: listening, timeouts, and stopping in good order.
+//! Sockets: listening, places for connections, and stopping in good order. What comes over a connection is elsewhere.
 //!
 //! ```text
 //! stop: not ready ▶ no new connections ▶ running requests are answered ▶ the writer ends ▶ the store is closed
@@ -10,18 +10,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hapax_store::seam::{Read, Store, StoreError};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::connection;
+use crate::connection::places::Places;
 use crate::http::App;
 use crate::metrics::Metrics;
 use crate::writer;
+
+/// Connections too many that are told so at the same time.
+const REFUSED_AT_ONCE_MAX: usize = 64;
 
 /// Why a server did not start, or ended other than it was asked to.
 #[derive(Debug)]
@@ -95,17 +97,11 @@ pub async fn serve<S: Store + Send + 'static>(
 }
 
 async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulShutdown) {
-    let places = Arc::new(Semaphore::new(app.limits.connections_max));
-    let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(app.limits.header_timeout)
-        .max_buf_size(app.limits.header_bytes_max.max(8192))
-        .keep_alive(true);
+    let places = Places::new(&app.limits);
+    let refusing = Arc::new(Semaphore::new(REFUSED_AT_ONCE_MAX));
     loop {
-        // A connection too many waits in the system's queue.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let socket = match listener.accept().await {
-            Ok((socket, _)) => socket,
+        let (socket, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, or a connection that is gone already: neither ends the server.
                 tracing::warn!(%error, "a connection was not accepted");
@@ -114,16 +110,24 @@ async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulSh
             }
         };
         _ = socket.set_nodelay(true);
-        let app = Arc::clone(app);
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let app = Arc::clone(&app);
-            async move { Ok::<_, std::convert::Infallible>(app.answer(request).await) }
-        });
-        let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
-        tokio::spawn(async move {
-            // A connection that breaks off is the client's affair.
-            _ = connection.await;
-            drop(place);
-        });
+        match places.take(address.ip()) {
+            Ok(place) => {
+                let (app, watcher) = (Arc::clone(app), connections.watcher());
+                tokio::spawn(async move {
+                    connection::serve(socket, app, watcher).await;
+                    drop(place);
+                });
+            }
+            Err(problem) => {
+                app.metrics.refused(problem.status);
+                // Most are told why; in a flood they are only closed.
+                if let Ok(telling) = Arc::clone(&refusing).try_acquire_owned() {
+                    tokio::spawn(async move {
+                        connection::refuse(socket, &problem).await;
+                        drop(telling);
+                    });
+                }
+            }
+        }
     }
 }

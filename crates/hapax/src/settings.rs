@@ -60,6 +60,9 @@ pub(crate) struct Settings {
     /// The most connections.
     #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_CONNECTIONS_MAX")]
     connections_max: Option<String>,
+    /// The most connections of one address.
+    #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_CONNECTIONS_PER_ADDRESS_MAX")]
+    connections_per_address_max: Option<String>,
     /// The most connections that follow a stream.
     #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_FOLLOWERS_MAX")]
     followers_max: Option<String>,
@@ -69,6 +72,18 @@ pub(crate) struct Settings {
     /// Seconds for a request's body.
     #[arg(long, value_name = "SECONDS", env = "HAPAX_BODY_TIMEOUT")]
     body_timeout: Option<String>,
+    /// Bytes that a body must bring, and a reader of an answer take, in a second.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_BODY_RATE_MIN")]
+    body_rate_min: Option<String>,
+    /// Seconds over which that is measured, for a body.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_BODY_RATE_WINDOW")]
+    body_rate_window: Option<String>,
+    /// Seconds over which that is measured, for a reader of an answer.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_WRITE_TIMEOUT")]
+    write_timeout: Option<String>,
+    /// Seconds that a connection may be idle between two requests.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_IDLE_TIMEOUT")]
+    idle_timeout: Option<String>,
     /// Seconds that running requests are given when the server stops.
     #[arg(long, value_name = "SECONDS", env = "HAPAX_STOP_TIMEOUT")]
     stop_timeout: Option<String>,
@@ -127,9 +142,18 @@ impl Settings {
             )?,
             turn_events_max: finding.number("turn_events_max", self.turn_events_max, limits.turn_events_max)?,
             connections_max: finding.number("connections_max", self.connections_max, limits.connections_max)?,
+            connections_per_address_max: finding.number(
+                "connections_per_address_max",
+                self.connections_per_address_max,
+                limits.connections_per_address_max,
+            )?,
             followers_max: finding.number("followers_max", self.followers_max, limits.followers_max)?,
             header_timeout: finding.seconds("header_timeout", self.header_timeout, limits.header_timeout)?,
             body_timeout: finding.seconds("body_timeout", self.body_timeout, limits.body_timeout)?,
+            body_rate_min: finding.number("body_rate_min", self.body_rate_min, limits.body_rate_min)?,
+            body_rate_window: finding.seconds("body_rate_window", self.body_rate_window, limits.body_rate_window)?,
+            write_timeout: finding.seconds("write_timeout", self.write_timeout, limits.write_timeout)?,
+            idle_timeout: finding.seconds("idle_timeout", self.idle_timeout, limits.idle_timeout)?,
             stop_timeout: finding.seconds("stop_timeout", self.stop_timeout, limits.stop_timeout)?,
         };
         if let Some(unknown) = finding.file.keys().next() {

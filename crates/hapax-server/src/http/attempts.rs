@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::events::lane_forbidden;
+use super::reply::BrokenOff;
 use super::route::{Route, action};
 use super::{App, Call, Reply, malformed, unread};
 
@@ -157,18 +158,27 @@ fn export(
 ) -> Reply {
     let (sender, receiver) = mpsc::channel(4);
     tokio::spawn(async move {
-        if format == Format::Csv && sender.send(Bytes::from(COLUMNS.join(",") + "\r\n")).await.is_err() {
+        if format == Format::Csv && sender.send(Ok(Bytes::from(COLUMNS.join(",") + "\r\n"))).await.is_err() {
             return;
         }
         loop {
-            if app.is_stopping() || sender.is_closed() {
+            if sender.is_closed() {
                 return;
             }
             let page = tokio::task::block_in_place(|| app.reader.attempts(&stream, &filter, after, 50));
-            let Ok(page) = page.map_err(unread) else { return };
+            let page =
+                if app.is_stopping() { Err(BrokenOff) } else { page.map_err(|error| (unread(error), BrokenOff).1) };
+            let page = match page {
+                Ok(page) => page,
+                // What has no end must not look as if it had one.
+                Err(broken) => {
+                    _ = sender.send(Err(broken)).await;
+                    return;
+                }
+            };
             let lines: String =
                 page.items.iter().filter(|it| covered(&call, it)).map(|attempt| line(attempt, format)).collect();
-            if !lines.is_empty() && sender.send(Bytes::from(lines)).await.is_err() {
+            if !lines.is_empty() && sender.send(Ok(Bytes::from(lines))).await.is_err() {
                 return;
             }
             match page.next {

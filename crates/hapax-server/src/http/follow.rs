@@ -13,6 +13,7 @@ use hapax_store::seam::StreamKey;
 use tokio::sync::{mpsc, watch};
 
 use super::ledger::Filter;
+use super::reply::BrokenOff;
 use super::{App, Call, Reply, malformed, unread};
 use crate::writer::busy;
 
@@ -54,7 +55,7 @@ struct Following {
     stream: StreamKey,
     filter: Filter,
     after: u64,
-    sender: mpsc::Sender<Bytes>,
+    sender: mpsc::Sender<Result<Bytes, BrokenOff>>,
 }
 
 impl Following {
@@ -63,7 +64,7 @@ impl Following {
         let mut stopping = self.app.stopping();
         let mut after = self.after;
         // Headers go out with the first bytes, so that a client knows at once that it is connected.
-        if self.sender.send(Bytes::from_static(b": following\n\n")).await.is_err() {
+        if self.sender.send(Ok(Bytes::from_static(b": following\n\n"))).await.is_err() {
             return;
         }
         loop {
@@ -82,7 +83,7 @@ impl Following {
                     out.extend_from_slice(format!("id: {after}\ndata: {data}\n\n").as_bytes());
                 }
             }
-            if !out.is_empty() && self.sender.send(out.freeze()).await.is_err() {
+            if !out.is_empty() && self.sender.send(Ok(out.freeze())).await.is_err() {
                 return;
             }
             if is_last && !self.wait(&mut turns, &mut stopping).await {
@@ -102,7 +103,7 @@ impl Following {
                 _ = stopping.changed() => return false,
                 () = self.sender.closed() => return false,
                 () = tokio::time::sleep(KEEP_ALIVE) => {
-                    if self.sender.send(Bytes::from_static(b": \n\n")).await.is_err() {
+                    if self.sender.send(Ok(Bytes::from_static(b": \n\n"))).await.is_err() {
                         return false;
                     }
                 }

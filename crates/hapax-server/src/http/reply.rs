@@ -1,6 +1,5 @@
 //! Answers as HTTP carries them.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -13,6 +12,8 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use crate::connection::Answered;
+
 /// The type of every problem.
 const PROBLEM: &str = "application/problem+json";
 /// The type of nearly everything else.
@@ -23,16 +24,47 @@ const JSON: &str = "application/json";
 pub struct Reply {
     status: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: Body,
+    pieces: Pieces,
 }
 
-/// The bytes of an answer: all of them, or as they come.
+/// The bytes of an answer, and what is let go with the last of them.
 #[derive(Debug)]
-pub enum Body {
-    /// All of them.
+pub struct Body {
+    pieces: Pieces,
+    _held: Option<Answered>,
+}
+
+/// All bytes of an answer, or as they come.
+#[derive(Debug)]
+enum Pieces {
     Whole(Bytes),
-    /// As they come; the end of the channel is the end.
-    Streamed(mpsc::Receiver<Bytes>),
+    /// The end of the channel is the end; an error cuts the connection, so that nobody takes a part for the whole.
+    Streamed(mpsc::Receiver<Result<Bytes, BrokenOff>>),
+}
+
+/// An answer that cannot be given to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenOff;
+
+impl std::fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the answer broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}
+
+impl Body {
+    /// Lets go of this with its last byte.
+    pub(crate) fn holding(self, held: Answered) -> Self {
+        Self { _held: Some(held), ..self }
+    }
+}
+
+impl From<Pieces> for Body {
+    fn from(pieces: Pieces) -> Self {
+        Self { pieces, _held: None }
+    }
 }
 
 impl Reply {
@@ -45,13 +77,13 @@ impl Reply {
     /// Some bytes of a type.
     pub fn bytes(status: u16, kind: &'static str, bytes: impl Into<Bytes>) -> Self {
         let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(kind))];
-        Self { status, headers, body: Body::Whole(bytes.into()) }
+        Self { status, headers, pieces: Pieces::Whole(bytes.into()) }
     }
 
     /// Bytes as they come.
-    pub fn streamed(kind: &'static str, bytes: mpsc::Receiver<Bytes>) -> Self {
+    pub fn streamed(kind: &'static str, pieces: mpsc::Receiver<Result<Bytes, BrokenOff>>) -> Self {
         let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(kind))];
-        Self { status: 200, headers, body: Body::Streamed(bytes) }
+        Self { status: 200, headers, pieces: Pieces::Streamed(pieces) }
     }
 
     /// A problem. Those that pass say when to come again.
@@ -87,12 +119,12 @@ impl Reply {
 
     /// For hyper. A HEAD is answered without the body.
     pub fn into_response(self, is_head: bool) -> Response<Body> {
-        let length = match &self.body {
-            Body::Whole(bytes) if is_head => Some(HeaderValue::from(bytes.len())),
-            Body::Whole(_) | Body::Streamed(_) => None,
+        let length = match &self.pieces {
+            Pieces::Whole(bytes) if is_head => Some(HeaderValue::from(bytes.len())),
+            Pieces::Whole(_) | Pieces::Streamed(_) => None,
         };
-        let body = if is_head { Body::Whole(Bytes::new()) } else { self.body };
-        let mut response = Response::new(body);
+        let pieces = if is_head { Pieces::Whole(Bytes::new()) } else { self.pieces };
+        let mut response = Response::new(Body::from(pieces));
         response.headers_mut().extend(length.map(|length| (CONTENT_LENGTH, length)));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         for (name, value) in self.headers {
@@ -104,27 +136,27 @@ impl Reply {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BrokenOff;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
-            Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Self::Streamed(receiver) => receiver.poll_recv(context).map(|bytes| bytes.map(|it| Ok(Frame::data(it)))),
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        match &mut self.pieces {
+            Pieces::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Pieces::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Pieces::Streamed(receiver) => receiver.poll_recv(context).map(|piece| piece.map(|it| it.map(Frame::data))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+        matches!(&self.pieces, Pieces::Whole(bytes) if bytes.is_empty())
     }
 
     fn size_hint(&self) -> hyper::body::SizeHint {
-        match self {
-            Self::Whole(bytes) => hyper::body::SizeHint::with_exact(bytes.len() as u64),
-            Self::Streamed(_) => hyper::body::SizeHint::default(),
+        match &self.pieces {
+            Pieces::Whole(bytes) => hyper::body::SizeHint::with_exact(bytes.len() as u64),
+            Pieces::Streamed(_) => hyper::body::SizeHint::default(),
         }
     }
 }

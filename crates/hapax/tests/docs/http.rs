@@ -67,9 +67,14 @@ fn limits() -> Vec<(&'static str, u64)> {
         waiting_requests_max,
         turn_events_max,
         connections_max,
+        connections_per_address_max,
         followers_max,
         header_timeout,
         body_timeout,
+        body_rate_min,
+        body_rate_window,
+        write_timeout,
+        idle_timeout,
         stop_timeout,
     } = Limits::default();
     vec![
@@ -81,9 +86,14 @@ fn limits() -> Vec<(&'static str, u64)> {
         ("waiting_requests_max", waiting_requests_max as u64),
         ("turn_events_max", turn_events_max as u64),
         ("connections_max", connections_max as u64),
+        ("connections_per_address_max", connections_per_address_max as u64),
         ("followers_max", followers_max as u64),
         ("header_timeout", header_timeout.as_secs()),
         ("body_timeout", body_timeout.as_secs()),
+        ("body_rate_min", body_rate_min as u64),
+        ("body_rate_window", body_rate_window.as_secs()),
+        ("write_timeout", write_timeout.as_secs()),
+        ("idle_timeout", idle_timeout.as_secs()),
         ("stop_timeout", stop_timeout.as_secs()),
     ]
 }
