@@ -59,6 +59,8 @@ vocabulary! {
         RequestRunning = "REQUEST_RUNNING",
         /// The body is too large.
         TooLarge = "TOO_LARGE",
+        /// The server does not go by this name.
+        HostUnknown = "HOST_UNKNOWN",
         /// The request's line and headers are too large.
         HeadersTooLarge = "HEADERS_TOO_LARGE",
         /// The body's type or coding is unknown.
@@ -123,6 +125,7 @@ impl ProblemCode {
             Self::RequestTimeout => (408, None, "The request did not arrive in time."),
             Self::RequestRunning => (409, None, "A request with this Idempotency-Key is still running. Send it again."),
             Self::TooLarge => (413, None, "The body, or what it unpacks to, is larger than this server takes."),
+            Self::HostUnknown => (421, None, "This server needs no keys, and it does not go by the name in `Host`."),
             Self::HeadersTooLarge => (431, None, "The request's line and headers are larger than this server takes."),
             Self::UnsupportedMediaType => (415, None, "The body's type or coding is not one that this server reads."),
             Self::RateLimited => (429, None, "Too many requests with this key. Send it again after `Retry-After`."),

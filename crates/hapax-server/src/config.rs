@@ -10,6 +10,9 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Listen beyond loopback although nobody needs a key.
     pub insecure: bool,
+    /// The names that it goes by, besides `localhost`. Without keys it answers at no other, because any web page can let
+    /// a name of its own point here.
+    pub hosts: Vec<String>,
     /// What is taken at most.
     pub limits: Limits,
 }

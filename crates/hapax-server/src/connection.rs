@@ -12,7 +12,7 @@ mod answering;
 mod chunks;
 mod door;
 mod head;
-mod pace;
+pub(crate) mod pace;
 pub(crate) mod places;
 
 use std::convert::Infallible;

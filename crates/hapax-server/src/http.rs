@@ -15,6 +15,7 @@ mod route;
 
 mod body;
 mod cloudevents;
+mod covered;
 mod documents;
 mod request_key;
 pub mod running;
@@ -43,7 +44,7 @@ use hyper::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::clock::{Clock, Stopwatch};
-use crate::config::Limits;
+use crate::config::{Config, Limits};
 use crate::metrics::Metrics;
 use crate::writer::Inbox;
 pub use call::Call;
@@ -66,10 +67,14 @@ pub struct App {
     pub running: running::Running,
     /// KiB for bodies that are being read or wait.
     pub memory: Arc<Semaphore>,
+    /// Places for bodies that are unpacked.
+    pub unpacking: Semaphore,
     /// Places for followers.
     pub followers: Arc<Semaphore>,
     /// One what-if or history at a time.
     pub asking: Semaphore,
+    /// The names that it goes by, besides `localhost`.
+    pub hosts: Vec<String>,
     stopping: watch::Sender<bool>,
     router: Router,
 }
@@ -87,13 +92,29 @@ impl App {
         inbox: Inbox,
         clock: Arc<Clock>,
         metrics: Arc<Metrics>,
-        limits: Limits,
+        config: &Config,
     ) -> Self {
+        let (limits, hosts) = (config.limits.clone(), config.hosts.clone());
         let memory = Arc::new(Semaphore::new(limits.waiting_bytes_max.div_ceil(1024)));
         let followers = Arc::new(Semaphore::new(limits.followers_max));
         let (running, stopping) = (running::Running::default(), watch::Sender::new(false));
         let (asking, router) = (Semaphore::new(1), Router::new());
-        Self { reader, inbox, clock, metrics, limits, running, memory, followers, asking, stopping, router }
+        let unpacking = Semaphore::new(body::UNPACKED_AT_ONCE_MAX);
+        Self {
+            reader,
+            inbox,
+            clock,
+            metrics,
+            limits,
+            running,
+            memory,
+            unpacking,
+            followers,
+            asking,
+            hosts,
+            stopping,
+            router,
+        }
     }
 
     /// From now on the server is not ready, and followers end.
@@ -127,7 +148,7 @@ impl App {
         parts: hyper::http::request::Parts,
         body: Incoming,
     ) -> (&'static str, Result<Reply, Problem>) {
-        if let Err(problem) = framing::check(&parts, self.reader.needs_keys().unwrap_or(true)) {
+        if let Err(problem) = framing::check(&parts, self.reader.needs_keys().unwrap_or(true), &self.hosts) {
             return ("none", Ok(Reply::problem(&problem).with("connection", "close".to_owned())));
         }
         let found = match self.router.find(&parts.method, parts.uri.path()) {

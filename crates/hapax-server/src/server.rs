@@ -73,7 +73,7 @@ pub async fn serve<S: Store + Send + 'static>(
     let (inbox, writer) = writer::start(store, &config.limits, Arc::clone(&metrics)).map_err(ServerError::Store)?;
     let mut ended = writer.ended();
     let clock = Arc::new(Clock::default());
-    let app = Arc::new(App::new(Arc::new(reader), inbox, clock, metrics, config.limits.clone()));
+    let app = Arc::new(App::new(Arc::new(reader), inbox, clock, metrics, config));
     listening(address);
     let connections = GracefulShutdown::new();
     tokio::select! {

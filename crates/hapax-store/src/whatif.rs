@@ -23,8 +23,8 @@ use crate::memory::Memory;
 use crate::seam::{AttemptFilter, Read, Store, StoreError, StreamKey};
 use crate::turn::{Ask, Request, Submission, turn};
 
-/// How many attempts are judged in one turn.
-const TOGETHER: usize = 500;
+/// How many attempts are judged in one turn. Each document may be as large as a megabyte.
+const TOGETHER: usize = 100;
 
 /// What is asked.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Question {
     pub examples_max: usize,
     /// How many attempts are judged at most: the other ledger is in memory.
     pub attempts_max: u64,
+    /// How many bytes of documents are judged at most, for the same reason.
+    pub bytes_max: u64,
 }
 
 /// What would be otherwise.
@@ -101,7 +103,7 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
     let head = reader.head(stream)?;
     let mut told = WhatIf::default();
     let mut by: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let (mut after, mut seen) = (0, 0);
+    let (mut after, mut seen, mut bytes) = (0, 0, 0);
     loop {
         let mut page = reader.attempts(stream, &AttemptFilter::default(), after, TOGETHER)?;
         let all = page.items.len() as u64;
@@ -111,6 +113,7 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
         let mut requests = Vec::with_capacity(page.items.len());
         for attempt in &page.items {
             let document = document(reader, stream, attempt)?;
+            bytes += document.len() as u64;
             let forced = may_force && caller(attempt).forced;
             let caller = Caller { forced, ..Caller::default() };
             let terms = Terms { atomic: false, dry_run: false, caller, lanes: Patterns::all() };
@@ -141,7 +144,7 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
             *by.entry(words).or_default() += 1;
         }
         match page.next {
-            Some(next) if seen < question.attempts_max => after = next,
+            Some(next) if seen < question.attempts_max && bytes < question.bytes_max => after = next,
             Some(_) => {
                 told.more = true;
                 break;

@@ -30,6 +30,9 @@ pub(crate) struct Settings {
     /// Listen beyond this machine although no keys are needed.
     #[arg(long, env = "HAPAX_INSECURE")]
     insecure: bool,
+    /// The names that the server goes by, with commas between them; without keys it answers at no other but localhost.
+    #[arg(long, value_name = "NAMES", env = "HAPAX_HOSTS")]
+    hosts: Option<String>,
     /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,hapax::accepted=info`.
     #[arg(long, value_name = "FILTER", env = "HAPAX_LOG")]
     log: Option<String>,
@@ -127,6 +130,8 @@ impl Settings {
             _ if self.insecure => finding.note("insecure", "true".to_owned(), "flag or environment", false) == "true",
             _ => finding.note("insecure", "false".to_owned(), "default", false) == "true",
         };
+        let hosts = finding.text("hosts", self.hosts, "");
+        let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
         let log = finding.text("log", self.log, LOG);
         let log_format = finding.text("log_format", self.log_format, "text");
         let limits = Limits {
@@ -167,7 +172,7 @@ impl Settings {
         let listen: SocketAddr = listen
             .parse()
             .map_err(|_| anyhow!("listen is an address and a port, such as 127.0.0.1:4090, not {listen:?}"))?;
-        Ok(Resolved { server: Config { listen, insecure, limits }, store, log, json_log, rows: finding.rows })
+        Ok(Resolved { server: Config { listen, insecure, hosts, limits }, store, log, json_log, rows: finding.rows })
     }
 
     fn read_file(&self) -> anyhow::Result<BTreeMap<String, String>> {

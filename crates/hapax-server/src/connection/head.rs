@@ -70,8 +70,12 @@ fn request_line(line: &[u8]) -> Result<bool, Problem> {
     if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
         return Err(malformed("the method is no word"));
     }
-    if !target.iter().all(u8::is_ascii_graphic) || Uri::try_from(target).is_err() {
-        return Err(malformed("the address cannot be read"));
+    let unreadable = || malformed("the address cannot be read");
+    let uri = Uri::try_from(target).map_err(|_| unreadable())?;
+    // A name alone is an address only for tunnels.
+    let is_name = uri.scheme().is_none() && uri.authority().is_some() && method != b"CONNECT";
+    if is_name || !target.iter().all(u8::is_ascii_graphic) {
+        return Err(unreadable());
     }
     match version {
         b"HTTP/1.1" => Ok(true),

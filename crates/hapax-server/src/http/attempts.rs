@@ -106,8 +106,8 @@ fn find(
     after: u64,
     limit: usize,
 ) -> Result<Found, Problem> {
-    // Those of one id are found together, and they are few.
-    let step = if filter.id.is_some() { SCAN_MAX + 1 } else { STEP };
+    // Those of one id are found together each time, so fewer times.
+    let step = if filter.id.is_some() { 4 * STEP } else { STEP };
     let (mut found, mut cursor, mut bytes) = (Found::default(), after, 0);
     loop {
         let page = app.reader.attempts(stream, filter, cursor, step).map_err(unread)?;
@@ -136,6 +136,11 @@ fn find(
     }
 }
 
+/// Attempts of an export that are read at once; they wait for a slow reader.
+const EXPORT_STEP: usize = 16;
+/// What an export sends at once, unless one line is larger.
+const PIECE_BYTES: usize = 64 << 10;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Csv,
@@ -156,7 +161,7 @@ fn export(
     mut after: u64,
     format: Format,
 ) -> Reply {
-    let (sender, receiver) = mpsc::channel(4);
+    let (sender, receiver) = mpsc::channel(2);
     tokio::spawn(async move {
         if format == Format::Csv && sender.send(Ok(Bytes::from(COLUMNS.join(",") + "\r\n"))).await.is_err() {
             return;
@@ -165,7 +170,7 @@ fn export(
             if sender.is_closed() {
                 return;
             }
-            let page = tokio::task::block_in_place(|| app.reader.attempts(&stream, &filter, after, 50));
+            let page = tokio::task::block_in_place(|| app.reader.attempts(&stream, &filter, after, EXPORT_STEP));
             let page =
                 if app.is_stopping() { Err(BrokenOff) } else { page.map_err(|error| (unread(error), BrokenOff).1) };
             let page = match page {
@@ -176,8 +181,14 @@ fn export(
                     return;
                 }
             };
-            let lines: String =
-                page.items.iter().filter(|it| covered(&call, it)).map(|attempt| line(attempt, format)).collect();
+            let mut lines = String::new();
+            for attempt in page.items.into_iter().filter(|it| covered(&call, it)) {
+                lines += &line(&attempt, format);
+                if lines.len() >= PIECE_BYTES && sender.send(Ok(Bytes::from(std::mem::take(&mut lines)))).await.is_err()
+                {
+                    return;
+                }
+            }
             if !lines.is_empty() && sender.send(Ok(Bytes::from(lines))).await.is_err() {
                 return;
             }

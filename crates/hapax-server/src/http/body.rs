@@ -1,23 +1,33 @@
-//! A request's body: its share of the memory, its size, its coding, its size again.
+//! A request's body: its size, its coding, its size again, and its share of the memory.
 //!
-//! What holds: nothing is allocated by a length that a client sent, and no more than the limit is ever unpacked, so a
-//! small body that unpacks to a large one costs what the limit says.
+//! What holds: nothing is allocated or set aside by a length that a client sent, but only for bytes that came; no more
+//! than the limit is ever unpacked, so a small body that unpacks to a large one costs what the limit says; a body that
+//! comes too slowly is nobody who wants an answer.
 
-use std::io::Read as _;
+use std::future::poll_fn;
+use std::io::Read;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
-use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_ENCODING;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{App, Call, malformed};
+use crate::config::Limits;
+use crate::connection::pace::Pace;
 use crate::writer::busy;
 
-/// The largest window of a zstd frame: 16 MiB.
-const WINDOW_LOG_MAX: u32 = 24;
+/// The largest window of a zstd frame: 8 MiB, what RFC 8878 asks every decoder to take. It is the decoder's memory, so
+/// only [`UNPACKED_AT_ONCE_MAX`] of them work at a time.
+const WINDOW_LOG_MAX: u32 = 23;
+/// Bodies that are unpacked at the same time; others wait, and not for long.
+pub(super) const UNPACKED_AT_ONCE_MAX: usize = 8;
+/// What is unpacked between two looks at the memory.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// A body, unpacked, and its share of the memory.
 pub(super) struct Unpacked {
@@ -36,23 +46,59 @@ enum Coding {
 pub(super) async fn read(app: &App, call: &mut Call) -> Result<Unpacked, Problem> {
     let coding = coding_of(call)?;
     let max = app.limits.body_bytes_max;
-    let announced = call.body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    if announced.is_some_and(|bytes| bytes > max) {
+    if call.body.size_hint().lower() > max as u64 {
         return Err(too_large(max));
     }
-    // What is packed, or does not say how long it is, may become as large as the limit.
-    let share = announced.filter(|_| coding == Coding::Plain).unwrap_or(max).div_ceil(1024).max(1);
-    let share = u32::try_from(share).unwrap_or(u32::MAX);
-    let memory = Arc::clone(&app.memory).try_acquire_many_owned(share);
-    let memory = memory.map_err(|_| busy("the bodies that wait fill the memory that is set aside for them"))?;
-    let reading = collect(&mut call.body, max);
-    let late = || Problem::new(ProblemCode::RequestTimeout, "the body did not arrive in time");
-    let packed = tokio::time::timeout(app.limits.body_timeout, reading).await.map_err(|_| late())??;
+    let mut share = Share::new(&app.memory)?;
+    let late = |_| too_late("the body did not arrive in time");
+    let reading = collect(&mut call.body, &app.limits, &mut share);
+    let packed = tokio::time::timeout(app.limits.body_timeout, reading).await.map_err(late)??;
     let bytes = match coding {
         Coding::Plain => packed,
-        Coding::Gzip | Coding::Zstd => tokio::task::block_in_place(|| unpack(coding, &packed, max))?,
+        Coding::Gzip | Coding::Zstd => {
+            let _place = app.unpacking.acquire().await.map_err(|_| busy("the server is stopping"))?;
+            tokio::task::block_in_place(|| unpack(coding, &packed, max, &mut share))?
+        }
     };
-    Ok(Unpacked { bytes, memory })
+    Ok(Unpacked { memory: share.of(bytes.len()), bytes })
+}
+
+/// A share of the memory for bodies, as large as what is there.
+struct Share {
+    memory: Arc<Semaphore>,
+    held: OwnedSemaphorePermit,
+}
+
+impl Share {
+    fn new(memory: &Arc<Semaphore>) -> Result<Self, Problem> {
+        let held = Arc::clone(memory).try_acquire_many_owned(1).map_err(|_| no_room())?;
+        Ok(Self { memory: Arc::clone(memory), held })
+    }
+
+    /// For so many bytes.
+    fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
+        let more = bytes.div_ceil(1024).saturating_sub(self.held.num_permits());
+        if more > 0 {
+            let more = u32::try_from(more).unwrap_or(u32::MAX);
+            self.held.merge(Arc::clone(&self.memory).try_acquire_many_owned(more).map_err(|_| no_room())?);
+        }
+        Ok(())
+    }
+
+    /// What is left when only so many bytes stay.
+    fn of(mut self, bytes: usize) -> OwnedSemaphorePermit {
+        let spare = self.held.num_permits().saturating_sub(bytes.div_ceil(1024).max(1));
+        drop(self.held.split(spare));
+        self.held
+    }
+}
+
+fn no_room() -> Problem {
+    busy("the bodies that wait fill the memory that is set aside for them")
+}
+
+fn too_late(detail: &str) -> Problem {
+    Problem::new(ProblemCode::RequestTimeout, detail)
 }
 
 fn coding_of(call: &Call) -> Result<Coding, Problem> {
@@ -73,48 +119,70 @@ fn coding_of(call: &Call) -> Result<Coding, Problem> {
     }
 }
 
-async fn collect(body: &mut Incoming, max: usize) -> Result<Bytes, Problem> {
-    let broken = |_| malformed("the body broke off");
-    let Some(first) = body.frame().await else { return Ok(Bytes::new()) };
-    let first = first.map_err(broken)?.into_data().unwrap_or_default();
+/// The bytes as they come, if they come quickly enough.
+async fn collect(body: &mut Incoming, limits: &Limits, share: &mut Share) -> Result<Bytes, Problem> {
+    let max = limits.body_bytes_max;
+    let mut pace = Pace::new(limits.body_rate_window, limits.body_rate_min);
+    let mut first = Bytes::new();
     let mut all: Option<BytesMut> = None;
-    let mut length = first.len();
-    while let Some(frame) = body.frame().await {
-        let piece = frame.map_err(broken)?.into_data().unwrap_or_default();
+    let mut length = 0;
+    loop {
+        let next = poll_fn(|context| match Pin::new(&mut *body).poll_frame(context) {
+            Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+            Poll::Pending if pace.is_late(context) => Poll::Ready(Err(too_late("the body comes too slowly"))),
+            Poll::Pending => Poll::Pending,
+        });
+        let Some(frame) = next.await? else { return Ok(all.map_or(first, BytesMut::freeze)) };
+        let piece = frame.map_err(|_| malformed("the body broke off"))?.into_data().unwrap_or_default();
+        pace.moved(piece.len());
         length += piece.len();
         if length > max {
             return Err(too_large(max));
         }
-        all.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
+        share.grow(length)?;
+        if first.is_empty() {
+            first = piece;
+        } else {
+            all.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
+        }
     }
-    if length > max { Err(too_large(max)) } else { Ok(all.map_or(first, BytesMut::freeze)) }
 }
 
-fn unpack(coding: Coding, packed: &[u8], max: usize) -> Result<Bytes, Problem> {
+fn unpack(coding: Coding, packed: &[u8], max: usize, share: &mut Share) -> Result<Bytes, Problem> {
     let broken = |_| malformed("the body does not unpack as its Content-Encoding says");
-    let mut unpacked = Vec::new();
-    // One byte more than allowed tells "too large" from "exactly as large".
-    let limit = max as u64 + 1;
-    let left = match coding {
+    let (unpacked, left) = match coding {
         Coding::Plain => return Ok(Bytes::copy_from_slice(packed)),
         Coding::Gzip => {
-            let mut reader = flate2::bufread::GzDecoder::new(packed).take(limit);
-            reader.read_to_end(&mut unpacked).map_err(broken)?;
-            reader.into_inner().into_inner().len()
+            let mut reader = flate2::bufread::GzDecoder::new(packed);
+            let unpacked = read_all(&mut reader, packed.len(), max, share)?;
+            (unpacked, reader.into_inner().len())
         }
         Coding::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(broken)?;
             // A frame may ask for a window far larger than anything it holds.
             decoder.window_log_max(WINDOW_LOG_MAX).map_err(broken)?;
-            let mut reader = decoder.single_frame().take(limit);
-            reader.read_to_end(&mut unpacked).map_err(broken)?;
-            reader.into_inner().finish().len()
+            let mut reader = decoder.single_frame();
+            let unpacked = read_all(&mut reader, packed.len(), max, share)?;
+            (unpacked, reader.finish().len())
         }
     };
-    if unpacked.len() > max {
-        return Err(too_large(max));
-    }
     if left > 0 { Err(malformed("something follows the packed body")) } else { Ok(Bytes::from(unpacked)) }
+}
+
+fn read_all(reader: &mut impl Read, packed: usize, max: usize, share: &mut Share) -> Result<Vec<u8>, Problem> {
+    let mut unpacked = Vec::new();
+    loop {
+        let before = unpacked.len();
+        let piece = reader.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut unpacked);
+        piece.map_err(|_| malformed("the body does not unpack as its Content-Encoding says"))?;
+        if unpacked.len() > max {
+            return Err(too_large(max));
+        }
+        if unpacked.len() == before {
+            return Ok(unpacked);
+        }
+        share.grow(packed + unpacked.len())?;
+    }
 }
 
 fn too_large(max: usize) -> Problem {

@@ -227,8 +227,18 @@ pub(super) fn checked_name<'n>(name: &'n str, of: &str) -> Result<&'n str, Probl
 }
 
 fn decoded(text: &str) -> Result<String, Problem> {
+    if !is_percent_encoded(text.as_bytes()) {
+        return Err(malformed("the address has a % without two digits behind it"));
+    }
     let text = percent_decode_str(text).decode_utf8().map_err(|_| malformed("the address is not UTF-8"))?;
     if text.contains('\0') { Err(malformed("the address contains U+0000")) } else { Ok(text.into_owned()) }
+}
+
+/// Has every `%` its two digits?
+pub(super) fn is_percent_encoded(text: &[u8]) -> bool {
+    let mut pieces = text.split(|byte| *byte == b'%');
+    pieces.next();
+    pieces.all(|piece| piece.len() >= 2 && piece[..2].iter().all(u8::is_ascii_hexdigit))
 }
 
 fn parse_query(query: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {

@@ -7,6 +7,7 @@ use hyper::HeaderMap;
 use percent_encoding::percent_decode;
 use serde_json::value::RawValue;
 
+use super::call::is_percent_encoded;
 use super::malformed;
 
 /// Is this a CloudEvent in binary mode?
@@ -40,6 +41,9 @@ pub(super) fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -
         if matches!(name, "data" | "data_base64" | "datacontenttype") {
             return Err(malformed(format!("ce-{name} is no attribute of a CloudEvent in binary mode")));
         }
+        if !is_percent_encoded(value) {
+            return Err(malformed(format!("the header ce-{name} has a % without two digits behind it")));
+        }
         let value = percent_decode(value).decode_utf8();
         let value = value.map_err(|_| malformed(format!("the header ce-{name} is not UTF-8")))?;
         member(name, &quoted(&value));
@@ -62,6 +66,21 @@ pub(super) fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -
     }
     out.push(b'}');
     Ok(out)
+}
+
+/// Refuses an event that carries its data twice.
+pub(super) fn check_structured(document: &[u8]) -> Result<(), Problem> {
+    #[derive(serde::Deserialize)]
+    struct Both {
+        data: Option<serde::de::IgnoredAny>,
+        data_base64: Option<serde::de::IgnoredAny>,
+    }
+    // What is no such object is the judge's to refuse; so is a name that is there twice.
+    let both = serde_json::from_slice::<Both>(document);
+    if both.is_ok_and(|it| it.data.is_some() && it.data_base64.is_some()) {
+        return Err(malformed("an event has data or data_base64, not both"));
+    }
+    Ok(())
 }
 
 fn quoted(text: &str) -> String {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hapax_core::problem::Problem;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use hapax_core::problem::{Problem, ProblemCode};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::malformed;
@@ -24,13 +24,13 @@ impl Documents {
     }
 
     /// JSON: an object is one event; an array, or an object whose only member is the array `events`, is a batch.
-    pub(super) fn json(body: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn json(body: &[u8], max: usize) -> Result<Self, Problem> {
         let start = body.iter().position(|byte| !byte.is_ascii_whitespace());
         let list = match start.map(|at| body[at]) {
             None => return Err(malformed("the body is empty; send an event as a JSON object, or a batch as an array")),
-            Some(b'[') => elements(body)?,
+            Some(b'[') => elements(body, max)?,
             Some(b'{') => match serde_json::from_slice::<Top<'_>>(body) {
-                Ok(Top(Some(list))) => elements(list.get().as_bytes())?,
+                Ok(Top(Some(list))) => elements(list.get().as_bytes(), max)?,
                 Ok(Top(None)) | Err(_) => {
                     // It may break a rule that only the judge knows; what is no JSON at all is turned away here.
                     serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
@@ -46,8 +46,8 @@ impl Documents {
     }
 
     /// A batch as an array, and nothing else.
-    pub(super) fn array(body: &[u8]) -> Result<Self, Problem> {
-        Ok(Self { list: elements(body)?, single: false })
+    pub(super) fn array(body: &[u8], max: usize) -> Result<Self, Problem> {
+        Ok(Self { list: elements(body, max)?, single: false })
     }
 
     /// NDJSON: a document a line. A bad line is judged as such; a body without any good one is turned away.
@@ -55,6 +55,9 @@ impl Documents {
         let lines = body.split(|byte| *byte == b'\n').map(trimmed).filter(|line| !line.is_empty());
         // One more than is taken is enough to be refused.
         let list: Vec<Arc<[u8]>> = lines.take(max.saturating_add(1)).map(Arc::from).collect();
+        if list.len() > max {
+            return Err(too_many(max));
+        }
         if !list.is_empty() && !list.iter().any(|line| serde_json::from_slice::<&RawValue>(line).is_ok()) {
             return Err(malformed("no line of the body is JSON"));
         }
@@ -62,9 +65,43 @@ impl Documents {
     }
 }
 
-fn elements(body: &[u8]) -> Result<Vec<Arc<[u8]>>, Problem> {
-    let elements = serde_json::from_slice::<Vec<&RawValue>>(body).map_err(|error| not_json(&error))?;
-    Ok(elements.into_iter().map(|element| Arc::from(element.get().as_bytes())).collect())
+/// The elements of an array; one more than is taken ends the reading.
+fn elements(body: &[u8], max: usize) -> Result<Vec<Arc<[u8]>>, Problem> {
+    struct Elements<'l> {
+        list: &'l mut Vec<Arc<[u8]>>,
+        max: usize,
+    }
+
+    impl<'de> Visitor<'de> for Elements<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+            while let Some(element) = elements.next_element::<&'de RawValue>()? {
+                self.list.push(Arc::from(element.get().as_bytes()));
+                if self.list.len() > self.max {
+                    return Err(A::Error::custom("too many"));
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut list = Vec::new();
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let read = reader.deserialize_seq(Elements { list: &mut list, max }).and_then(|()| reader.end());
+    match read {
+        Err(_) if list.len() > max => Err(too_many(max)),
+        Err(error) => Err(not_json(&error)),
+        Ok(()) => Ok(list),
+    }
+}
+
+fn too_many(max: usize) -> Problem {
+    Problem::new(ProblemCode::TooLarge, format!("a batch has at most {max} events"))
 }
 
 fn not_json(error: &serde_json::Error) -> Problem {

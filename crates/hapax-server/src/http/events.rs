@@ -42,10 +42,6 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let body = body::read(&app, &mut call).await?;
     let documents = documents(&call, &body.bytes, app.limits.batch_events_max)?;
     let count = documents.list.len();
-    if count > app.limits.batch_events_max {
-        let detail = format!("a batch has at most {} events, not {count}", app.limits.batch_events_max);
-        return Err(Problem::new(ProblemCode::TooLarge, detail));
-    }
     let id = key.as_ref().map(|key| identify(&call, key, &body.bytes));
     let mut held = Held { memory: Some(body.memory), running: None };
     if let Some(id) = id.as_ref().filter(|_| !terms.dry_run) {
@@ -130,16 +126,23 @@ fn documents(call: &Call, body: &[u8], max: usize) -> Result<Documents, Problem>
     let kind = call.header("content-type");
     let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
     match essence.as_deref() {
-        Some("application/cloudevents-batch+json") => Documents::array(body),
-        Some("application/cloudevents+json") => Documents::json(body).map(|it| Documents { single: true, ..it }),
+        Some("application/cloudevents-batch+json") => cloud_events(Documents::array(body, max)?),
+        Some("application/cloudevents+json") => {
+            cloud_events(Documents::json(body, max).map(|it| Documents { single: true, ..it })?)
+        }
         Some(other) if other.starts_with("application/cloudevents") => Err(unsupported(other)),
         _ if cloudevents::is_binary(&call.parts.headers) => {
             Ok(Documents::one(cloudevents::structured(&call.parts.headers, kind, body)?))
         }
         Some("application/x-ndjson" | "application/jsonl" | "application/ndjson") => Documents::lines(body, max),
-        Some("application/json") | None => Documents::json(body),
+        Some("application/json") | None => Documents::json(body, max),
         Some(other) => Err(unsupported(other)),
     }
+}
+
+fn cloud_events(documents: Documents) -> Result<Documents, Problem> {
+    documents.list.iter().try_for_each(|document| cloudevents::check_structured(document))?;
+    Ok(documents)
 }
 
 fn unsupported(kind: &str) -> Problem {

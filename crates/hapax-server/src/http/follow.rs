@@ -1,7 +1,7 @@
 //! Following a stream: each entry as it is accepted, as server-sent events that resume with `Last-Event-ID`.
 //!
 //! What holds: only what is durable is shown, in the order of offsets, without holes; a slow reader holds no more than a
-//! few pages, because the channel is short.
+//! page of entries and a few pieces, because the channel is short, and is cut off when it reads nothing at all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,12 @@ use super::reply::BrokenOff;
 use super::{App, Call, Reply, malformed, unread};
 use crate::writer::busy;
 
-/// Entries that are read at once.
-const PAGE: usize = 32;
-/// Pages that wait for a slow reader.
-const AHEAD: usize = 4;
+/// Entries that are read at once. Each may be as large as a megabyte, and they wait for a slow reader.
+const PAGE: usize = 16;
+/// What is sent at once, unless one entry is larger.
+const PIECE_BYTES: usize = 64 << 10;
+/// Pieces that wait for a slow reader.
+const AHEAD: usize = 2;
 /// A silent connection says that it lives, so that nobody in between closes it.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -81,6 +83,9 @@ impl Following {
                 if self.filter.takes(&self.call, &entry) {
                     let data = serde_json::to_string(&EntryView(&entry)).unwrap_or_default();
                     out.extend_from_slice(format!("id: {after}\ndata: {data}\n\n").as_bytes());
+                }
+                if out.len() >= PIECE_BYTES && self.sender.send(Ok(out.split().freeze())).await.is_err() {
+                    return;
                 }
             }
             if !out.is_empty() && self.sender.send(Ok(out.freeze())).await.is_err() {

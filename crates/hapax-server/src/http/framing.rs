@@ -1,26 +1,51 @@
-//! Requests that do not say once whom they ask, and requests that a web page of somebody else's makes: refused, and the
-//! connection is closed. Not here: how a body is framed. hyper settles that before a request is seen, and closes the
-//! connection where two lengths contradict each other.
+//! Requests that a web page of somebody else's makes: refused, and the connection is closed.
+//!
+//! A server that needs no keys trusts whoever reaches it, and a browser reaches it for any page. Two things tell: an
+//! `Origin` that is not our own, and a `Host` that is a name we do not go by, because a page can let its own name point
+//! to this machine (DNS rebinding). An address in digits cannot be pointed elsewhere. Not here: how bodies are framed.
+
+use std::net::IpAddr;
 
 use hapax_core::problem::{Problem, ProblemCode};
+use hyper::HeaderMap;
 use hyper::header::{HOST, ORIGIN};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Version};
 
-use super::malformed;
-
-/// Refuses what is not one plain request. Without keys a browser's pages must be our own.
-pub(super) fn check(parts: &Parts, needs_keys: bool) -> Result<(), Problem> {
-    let headers = &parts.headers;
-    let hosts = headers.get_all(HOST).iter().count();
-    if hosts > 1 || (hosts == 0 && parts.version >= Version::HTTP_11) {
-        return Err(malformed("a request has one Host"));
+/// Refuses what a page of another site may have sent, where no keys are needed.
+pub(super) fn check(parts: &Parts, needs_keys: bool, hosts: &[String]) -> Result<(), Problem> {
+    if needs_keys {
+        return Ok(());
     }
-    if !needs_keys && is_foreign(headers) {
+    if !is_known(parts, hosts) {
+        let detail = "this server needs no keys, so it answers only at an address in digits, at localhost, and at the \
+                      names that --hosts gives it";
+        return Err(Problem::new(ProblemCode::HostUnknown, detail));
+    }
+    if is_foreign(&parts.headers) {
         let detail = "a page of another site may not ask a server that needs no keys";
         return Err(Problem::new(ProblemCode::Forbidden, detail));
     }
     Ok(())
+}
+
+/// Is it asked by a name that is its own?
+fn is_known(parts: &Parts, hosts: &[String]) -> bool {
+    let written = match (parts.uri.authority(), parts.headers.get(HOST)) {
+        (Some(authority), _) => authority.as_str(),
+        (None, Some(host)) => host.to_str().unwrap_or("?"),
+        // Only HTTP/1.0 gets here without one, and no browser speaks that.
+        (None, None) => return true,
+    };
+    let name = match written.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => written.split(':').next().unwrap_or_default(),
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let is_local = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name == "localhost" || name.ends_with(".localhost")
+    };
+    name.parse::<IpAddr>().is_ok() || is_local(name) || hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
 }
 
 /// Does a browser say that a page of another site sent it here?

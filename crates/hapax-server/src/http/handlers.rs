@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::call::{checked_name, forbidden};
+use super::covered::covered as covered_page;
 use super::events::{answered, ask};
 use super::lanes::read_json;
 use super::request_key::key_of;
@@ -116,6 +117,10 @@ async fn put(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     }
     handler.name = name;
     covered(&call, &handler)?;
+    // Nor is one taken away from a stream that the key does not cover.
+    if let Some((declared, _)) = app.reader.handler(&call.handler()).map_err(unread)? {
+        covered(&call, &declared)?;
+    }
     let put = Ask::PutHandler { key: call.handler(), handler: Box::new(handler) };
     let answer = ask(&app, &call, Some(body), request.clone(), put).await?;
     Ok(answered(&answer, request.as_deref()))
@@ -154,11 +159,12 @@ async fn show(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
 }
 
 async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
-    let after = call.query("after").unwrap_or_default();
-    let page = app.reader.handlers(&call.tenant, after, call.limit()?).map_err(unread)?;
-    let seen = page.items.iter().filter(|(_, (handler, _))| covered(&call, handler).is_ok());
+    let is_confined = !call.access.streams.is_all();
+    let reads = |after: &str, limit| app.reader.handlers(&call.tenant, after, limit);
+    let covers = |(_, (handler, _)): &(Arc<str>, (Handler, HandlerState))| covered(&call, handler).is_ok();
+    let page = covered_page(&call, is_confined, |it| Arc::clone(&it.0), covers, reads)?;
     let mut handlers = Vec::new();
-    for (_, (handler, state)) in seen {
+    for (_, (handler, state)) in &page.items {
         handlers.push(HandlerView { handler, state, events: events_of(&app, &call, handler)? });
     }
     #[derive(Serialize)]

@@ -10,6 +10,7 @@ use hapax_store::seam::LaneRecord;
 use hapax_store::turn::Ask;
 use serde::{Deserialize, Serialize};
 
+use super::covered::covered;
 use super::events::{answered, ask, lane_forbidden};
 use super::request_key::key_of;
 use super::route::{Route, action};
@@ -78,10 +79,10 @@ impl Gaps {
 async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     let (stream, version) = call.version(&app)?;
     let gaps = Gaps::of(&call)?;
-    let after = call.query("after").unwrap_or_default();
-    let page = app.reader.lanes(&stream, gaps == Gaps::Open, after, call.limit()?).map_err(unread)?;
-    let covered = page.items.iter().filter(|(name, _)| call.covers_lane(name));
-    let views = covered.map(|(name, record)| LaneView {
+    let is_confined = !call.access.lanes.is_all();
+    let reads = |after: &str, limit| app.reader.lanes(&stream, gaps == Gaps::Open, after, limit);
+    let page = covered(&call, is_confined, |it| Arc::clone(&it.0), |it| call.covers_lane(&it.0), reads)?;
+    let views = page.items.iter().map(|(name, record)| LaneView {
         name,
         lane: &record.lane,
         gaps: gaps.of_lane(record),

@@ -92,6 +92,8 @@ impl Reply {
         let reply = Self::bytes(problem.status, PROBLEM, bytes);
         match (problem.status, problem.code) {
             (429 | 503, _) | (_, "REQUEST_RUNNING") => reply.with(RETRY_AFTER.as_str(), "1".to_owned()),
+            // The rest of the request is not waited for.
+            (408, _) => reply.with("connection", "close".to_owned()),
             (401, _) => reply.with("www-authenticate", "Bearer".to_owned()),
             (_, _) => reply,
         }

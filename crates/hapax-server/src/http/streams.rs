@@ -12,6 +12,7 @@ use hapax_store::turn::Ask;
 use serde::Serialize;
 
 use super::call::{checked_name, no_stream};
+use super::covered::covered;
 use super::events::{answered, ask};
 use super::request_key::key_of;
 use super::route::{Route, action};
@@ -126,15 +127,16 @@ impl<'s> Shape<'s> {
 }
 
 async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
-    let after = call.query("after").unwrap_or_default();
-    let page = app.reader.streams(&call.tenant, after, call.limit()?).map_err(unread)?;
-    let covered = page.items.iter().filter(|record| call.access.streams.cover(&record.name));
+    let (is_confined, covers) = (!call.access.streams.is_all(), &call.access.streams);
+    let reads = |after: &str, limit| app.reader.streams(&call.tenant, after, limit);
+    let page =
+        covered(&call, is_confined, |it| Arc::clone(&it.name), |it: &StreamRecord| covers.cover(&it.name), reads)?;
     #[derive(Serialize)]
     struct List<'s> {
         streams: Vec<Shape<'s>>,
         next: Option<Arc<str>>,
     }
-    Ok(Reply::json(200, &List { streams: covered.map(Shape::of).collect(), next: page.next }))
+    Ok(Reply::json(200, &List { streams: page.items.iter().map(Shape::of).collect(), next: page.next }))
 }
 
 async fn show(app: Arc<App>, call: Call) -> Result<Reply, Problem> {

@@ -26,8 +26,9 @@ pub(super) const ROUTES: &[Route] = &[Route {
     action: action!(post),
 }];
 
-/// The other ledger is in memory: about a kilobyte an attempt.
+/// The other ledger is in memory: about a kilobyte an attempt, and its documents.
 const ATTEMPTS_MAX: u64 = 200_000;
+const BYTES_MAX: u64 = 256 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,7 +54,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let examples_max = limit.unwrap_or(20).min(1_000);
     // One at a time: each may fill its share of the memory.
     let place = app.asking.try_acquire().map_err(|_| busy("another what-if runs; send it again in a while"))?;
-    let question = Question { contract, from, to, examples_max, attempts_max: ATTEMPTS_MAX };
+    let question = Question { contract, from, to, examples_max, attempts_max: ATTEMPTS_MAX, bytes_max: BYTES_MAX };
     let told = tokio::task::block_in_place(|| whatif(&*app.reader, &stream, question)).map_err(unread)?;
     drop(place);
     Ok(Reply::json(200, &told))

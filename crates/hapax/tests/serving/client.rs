@@ -51,7 +51,7 @@ impl Client {
 
     /// A request that may be cut off.
     pub fn try_send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> io::Result<Reply> {
-        let mut out = format!("{method} {path} HTTP/1.1\r\nhost: hapax\r\ncontent-length: {}\r\n", body.len());
+        let mut out = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             out += &format!("{name}: {value}\r\n");
         }
@@ -72,7 +72,7 @@ impl Client {
     /// Sends a request and reads the head of its answer only.
     pub fn open(&mut self, path: &str, headers: &[(&str, &str)]) -> u16 {
         let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let out = format!("GET {path} HTTP/1.1\r\nhost: hapax\r\n{more}\r\n");
+        let out = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{more}\r\n");
         self.stream.get_mut().write_all(out.as_bytes()).expect("a request");
         self.head().expect("a head").0
     }

@@ -56,6 +56,11 @@ impl Server {
         Self { child, address, store: store.to_owned() }
     }
 
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A connection of its own.
     pub fn client(&self) -> Client {
         Client::new(self.address)

@@ -21,6 +21,7 @@ fn a_plain_request_has_one_length() {
         ("BREW / HTTP/1.1\nhost: a\nx-y: caf\u{e9} \"q\"", "0"),
         ("GET http://a/b HTTP/1.1\nhost: a", "0"),
         ("OPTIONS * HTTP/1.1\nhost:", "0"),
+        ("CONNECT a:80 HTTP/1.1\nhost: a", "0"),
     ] {
         assert_eq!(check_of(lines), framing, "{lines:?}");
     }
@@ -73,6 +74,8 @@ fn what_could_be_read_in_two_ways_is_not_read() {
         "GET /caf\u{e9} HTTP/1.1\nhost: a",
         "GET /\u{7f} HTTP/1.1\nhost: a",
         "GET  HTTP/1.1\nhost: a",
+        "GET nowhere HTTP/1.1\nhost: a",
+        "GET a:80 HTTP/1.1\nhost: a",
     ] {
         assert!(check_of(lines).starts_with("400 "), "{lines:?}: {}", check_of(lines));
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn check(body: &str, expect: &str) {
-    let found = match Documents::json(body.as_bytes()) {
+    let found = match Documents::json(body.as_bytes(), 10) {
         Ok(it) => {
             let list: Vec<_> = it.list.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
             format!("{} {}", if it.single { "one" } else { "batch" }, list.join("|"))
@@ -51,4 +51,15 @@ fn lines_are_documents_and_empty_ones_are_none() {
     assert_eq!(lines("{}\r\n\n{}\nnope\n"), Ok(3));
     assert_eq!(lines(""), Ok(0));
     assert_eq!(lines("nope"), Err("MALFORMED"));
+    assert_eq!(lines(&"{}\n".repeat(10)), Ok(10));
+    assert_eq!(lines(&"{}\n".repeat(11)), Err("TOO_LARGE"));
+}
+
+#[test]
+fn a_batch_is_read_no_further_than_its_limit() {
+    check("[0,0,0,0,0,0,0,0,0,0]", "batch 0|0|0|0|0|0|0|0|0|0");
+    check("[0,0,0,0,0,0,0,0,0,0,0]", "TOO_LARGE");
+    check(r#"{"events":[0,0,0,0,0,0,0,0,0,0,0]}"#, "TOO_LARGE");
+    check("[0,0,0,0,0,0,0,0,0,0,0 and what follows is not looked at", "TOO_LARGE");
+    check("[0] 0", "MALFORMED");
 }

@@ -8,14 +8,49 @@ fn check_of(headers: &[(&str, &str)], needs_keys: bool) -> &'static str {
         request = request.header(*name, *value);
     }
     let (parts, ()) = request.body(()).expect("a request").into_parts();
-    check(&parts, needs_keys).err().map_or("ok", |problem| problem.code)
+    check(&parts, needs_keys, &["ledger.example".to_owned()]).err().map_or("ok", |problem| problem.code)
 }
 
 #[test]
-fn a_request_says_once_whom_it_asks() {
-    assert_eq!(check_of(&[("host", "a")], true), "ok");
-    assert_eq!(check_of(&[], true), "MALFORMED");
-    assert_eq!(check_of(&[("host", "a"), ("host", "a")], true), "MALFORMED");
+fn without_keys_it_answers_at_its_own_names_alone() {
+    for host in [
+        "127.0.0.1",
+        "127.0.0.1:4090",
+        "[::1]:4090",
+        "[::1]",
+        "10.1.2.3:80",
+        "localhost",
+        "LOCALHOST:1",
+        "localhost.",
+        "a.localhost",
+        "ledger.example",
+        "Ledger.Example:4090",
+    ] {
+        assert_eq!(check_of(&[("host", host)], false), "ok", "{host}");
+    }
+    for host in [
+        "evil.example",
+        "evil.example:4090",
+        "",
+        ":4090",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "xlocalhost",
+        "[",
+        "[evil]",
+        "?",
+    ] {
+        assert_eq!(check_of(&[("host", host)], false), "HOST_UNKNOWN", "{host}");
+        assert_eq!(check_of(&[("host", host)], true), "ok", "{host}: a key is what a page has not");
+    }
+    assert_eq!(check_of(&[], false), "ok", "HTTP/1.0");
+}
+
+#[test]
+fn a_target_with_a_name_counts_before_the_header() {
+    let request = Request::builder().uri("http://evil.example/").header("host", "localhost");
+    let (parts, ()) = request.body(()).expect("a request").into_parts();
+    assert_eq!(check(&parts, false, &[]).err().map(|problem| problem.code), Some("HOST_UNKNOWN"));
 }
 
 #[test]

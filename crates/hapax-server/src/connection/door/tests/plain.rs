@@ -76,6 +76,9 @@ fn read_head(head: &[u8]) -> Option<(Seen, bool, Option<usize>)> {
     let [method, target, version] = first.split(' ').collect::<Vec<_>>()[..] else { return None };
     let is_10 = version == "HTTP/1.0";
     let uri: hyper::Uri = target.parse().ok()?;
+    if !target.starts_with(['/', '*']) && !target.contains("://") {
+        return None;
+    }
     if !is_word(method.as_bytes())
         || !target.bytes().all(|it| it.is_ascii_graphic())
         || !(is_10 || version == "HTTP/1.1")
