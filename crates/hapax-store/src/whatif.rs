@@ -203,3 +203,6 @@ fn example(attempt: &AttemptView, now: &Receipt, words: &(String, String)) -> Ex
     let (before, after) = words.clone();
     Example { offset, attempt: attempt.number(), id: attempt.id().map(str::to_owned), before, after, message }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,7 +94,7 @@ fn every_route_refuses_every_key_that_is_not_for_it_and_tells_nothing() {
         }
         // Confined to other streams: nothing of this one.
         let heard = with(&server, &elsewhere, &line, body);
-        if path.contains("{stream}") {
+        if path.contains("{stream}") || path.contains("{handler}") {
             heard.problem(403, "FORBIDDEN", &format!("{line} for other streams"));
         }
         quiet(&heard, &line, "for other streams");

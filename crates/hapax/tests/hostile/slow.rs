@@ -30,14 +30,16 @@ fn heads_and_bodies_that_drip_are_told_408_and_closed() {
     wire.hear().problem(408, "REQUEST_TIMEOUT", "half of a second head");
     wire.is_closed("half of a second head");
 
-    for (what, length, piece) in [
-        ("a body that is announced and does not come", 16 << 20, 0),
-        ("a body that drips", 1 << 20, 1),
-        ("a body that comes, and not in time", 16 << 20, 1 << 10),
+    for (what, length, piece, why) in [
+        ("a body that is announced and does not come", 16 << 20, 0, "too slowly"),
+        ("a body that drips", 1 << 20, 1, "too slowly"),
+        ("a body that comes, and not in time", 16 << 20, 1 << 10, "in time"),
     ] {
         let mut wire = Wire::to(&server);
         wire.say(post(length));
-        wire.drip(|_| vec![b' '; piece]).problem(408, "REQUEST_TIMEOUT", what);
+        let heard = wire.drip(|_| vec![b' '; piece]);
+        heard.problem(408, "REQUEST_TIMEOUT", what);
+        assert!(heard.text().contains(why), "{what}: {}", heard.text());
         wire.is_closed(what);
     }
     let mut wire = Wire::to(&server);

@@ -57,6 +57,7 @@ impl Server {
     }
 
     /// The id of its process.
+    #[allow(dead_code, reason = "for the tests that measure it")]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
