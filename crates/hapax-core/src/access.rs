@@ -1,4 +1,4 @@
-//! What a caller may do: a role, and patterns that confine it to streams and lanes.
+//! What a caller may do: a role, patterns that confine it to streams and lanes, and how much of it in a second.
 //!
 //! Not here: keys, hashes, requests. A door asks, this answers.
 
@@ -62,6 +62,25 @@ impl Access {
     /// The right to everything.
     pub fn admin() -> Self {
         Self { role: Role::Admin, streams: Patterns::all(), lanes: Patterns::all() }
+    }
+}
+
+/// How much a caller may send in a second. What is not set is as the server's settings say; 0 is no limit at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Rates {
+    /// Requests.
+    #[serde(rename = "rate_requests")]
+    pub requests: Option<u32>,
+    /// Events; a batch costs as many as it has.
+    #[serde(rename = "rate_events")]
+    pub events: Option<u32>,
+}
+
+impl Rates {
+    /// These, and where they are not set, the others.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self { requests: self.requests.or(others.requests), events: self.events.or(others.events) }
     }
 }
 

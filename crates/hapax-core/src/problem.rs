@@ -128,7 +128,9 @@ impl ProblemCode {
             Self::HostUnknown => (421, None, "This server needs no keys, and it does not go by the name in `Host`."),
             Self::HeadersTooLarge => (431, None, "The request's line and headers are larger than this server takes."),
             Self::UnsupportedMediaType => (415, None, "The body's type or coding is not one that this server reads."),
-            Self::RateLimited => (429, None, "Too many requests with this key. Send it again after `Retry-After`."),
+            Self::RateLimited => {
+                (429, None, "Too many requests or events in a second. Send it again after `Retry-After`.")
+            }
             Self::Busy => (503, None, "More waits than this server holds. Send it again after `Retry-After`."),
             Self::DiskLow => (503, None, "The disk is nearly full, so nothing more is taken until there is room."),
             Self::Stopping => (503, None, "The server is stopping. Send it again to the next one."),

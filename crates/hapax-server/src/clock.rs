@@ -16,11 +16,12 @@ pub struct Clock {
     /// The latest time that was handed out, in nanoseconds since 1970.
     latest: AtomicI64,
     steps_back: AtomicU64,
+    made: Stopwatch,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { latest: AtomicI64::new(i64::MIN), steps_back: AtomicU64::new(0) }
+        Self { latest: AtomicI64::new(i64::MIN), steps_back: AtomicU64::new(0), made: Stopwatch::start() }
     }
 }
 
@@ -37,6 +38,11 @@ impl Clock {
             tracing::warn!(state = "CLOCK_STEPPED_BACK", back_ms = back / 1_000_000, "the wall clock stepped back");
         }
         time
+    }
+
+    /// How long the clock has run. It never steps back, and says nothing about the time of day: for limits of rate alone.
+    pub fn elapsed(&self) -> Duration {
+        self.made.0.elapsed()
     }
 
     /// How often it stepped back.

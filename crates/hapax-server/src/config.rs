@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use hapax_core::access::Rates;
+
 /// How a server behaves.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -40,6 +42,8 @@ pub struct Limits {
     pub connections_per_address_max: usize,
     /// Connections that follow a stream.
     pub followers_max: usize,
+    /// What one caller may send in a second, unless its key says otherwise.
+    pub rates: Rates,
     /// For a request's line and headers.
     pub header_timeout: Duration,
     /// For a request's body.
@@ -70,6 +74,7 @@ impl Default for Limits {
             connections_max: 1024,
             connections_per_address_max: 256,
             followers_max: 256,
+            rates: Rates { requests: Some(0), events: Some(0) },
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             body_rate_min: 1024,

@@ -16,6 +16,7 @@ pub(crate) mod pace;
 pub(crate) mod places;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Serves a connection until either side ends it.
-pub(crate) async fn serve<I>(io: I, app: Arc<App>, watcher: Watcher)
+pub(crate) async fn serve<I>(io: I, peer: IpAddr, app: Arc<App>, watcher: Watcher)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -47,7 +48,7 @@ where
     let buffer = BUFFER_BYTES.max(app.limits.header_bytes_max.saturating_mul(2));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (app, answered) = (Arc::clone(&app), answering.until_dropped());
-        async move { Ok::<_, Infallible>(app.answer(request).await.map(|body| body.holding(answered))) }
+        async move { Ok::<_, Infallible>(app.answer(request, peer).await.map(|body| body.holding(answered))) }
     });
     let connection = http1::Builder::new()
         // The door has the deadlines.

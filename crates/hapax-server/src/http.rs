@@ -1,7 +1,7 @@
 //! HTTP: the table of routes, and the one way that every request goes.
 //!
 //! ```text
-//! route ▶ who (key) ▶ may they ▶ parameters ▶ body (size, coding, size) ▶ action ▶ answer
+//! route ▶ who (key) ▶ how much ▶ may they ▶ parameters ▶ body (size, coding, size) ▶ action ▶ answer
 //! ```
 //!
 //! What holds: a route cannot be added without its right, its parameters and its sentence, because they are one row, and
@@ -10,6 +10,7 @@
 
 mod call;
 mod framing;
+mod limited;
 mod reply;
 mod route;
 
@@ -35,6 +36,7 @@ mod probes;
 mod streams;
 mod whatif;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hapax_core::problem::{Problem, ProblemCode};
@@ -46,8 +48,10 @@ use tokio::sync::{Semaphore, watch};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::{Config, Limits};
 use crate::metrics::Metrics;
+use crate::rate::Rating;
 use crate::writer::Inbox;
 pub use call::Call;
+use call::Who;
 pub use reply::{Body, Reply};
 pub use route::{Route, Router, routes};
 
@@ -63,6 +67,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// What is taken at most.
     pub limits: Limits,
+    /// How much everybody has sent lately.
+    pub rating: Rating,
     /// Requests with a key of their own that are not answered yet.
     pub running: running::Running,
     /// KiB for bodies that are being read or wait.
@@ -98,7 +104,7 @@ impl App {
         let memory = Arc::new(Semaphore::new(limits.waiting_bytes_max.div_ceil(1024)));
         let followers = Arc::new(Semaphore::new(limits.followers_max));
         let (running, stopping) = (running::Running::default(), watch::Sender::new(false));
-        let (asking, router) = (Semaphore::new(1), Router::new());
+        let (asking, router, rating) = (Semaphore::new(1), Router::new(), Rating::default());
         let unpacking = Semaphore::new(body::UNPACKED_AT_ONCE_MAX);
         Self {
             reader,
@@ -106,6 +112,7 @@ impl App {
             clock,
             metrics,
             limits,
+            rating,
             running,
             memory,
             unpacking,
@@ -132,12 +139,12 @@ impl App {
         self.stopping.subscribe()
     }
 
-    /// Answers a request. Whatever goes wrong is an answer too.
-    pub async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+    /// Answers a request from an address. Whatever goes wrong is an answer too.
+    pub async fn answer(self: &Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
         let watch = Stopwatch::start();
         let (parts, body) = request.into_parts();
         let is_head = parts.method == hyper::Method::HEAD;
-        let (route, outcome) = self.route(parts, body).await;
+        let (route, outcome) = self.route(parts, body, peer).await;
         let reply = outcome.unwrap_or_else(|problem| Reply::problem(&problem));
         self.metrics.request(route, reply.status(), watch.seconds());
         reply.into_response(is_head)
@@ -147,6 +154,7 @@ impl App {
         self: &Arc<Self>,
         parts: hyper::http::request::Parts,
         body: Incoming,
+        peer: IpAddr,
     ) -> (&'static str, Result<Reply, Problem>) {
         if let Err(problem) = framing::check(&parts, self.reader.needs_keys().unwrap_or(true), &self.hosts) {
             return ("none", Ok(Reply::problem(&problem).with("connection", "close".to_owned())));
@@ -156,11 +164,27 @@ impl App {
             Err(reply) => return ("none", Ok(reply)),
         };
         let route = found.route;
-        let outcome = match Call::open(self, route, found.params, parts, body) {
-            Ok(call) => (route.action)(Arc::clone(self), call).await,
-            Err(problem) => Err(problem),
+        let who = Who::of(self, &parts, route.deed);
+        let account = limited::account(self, route, &who, peer);
+        let reply = match limited::take_request(self, route, account.as_ref()) {
+            Err(reply) => {
+                limited::discard(self, &parts.headers, body).await;
+                reply
+            }
+            Ok(()) => {
+                let opened = who.and_then(|who| {
+                    let mut call = Call::open(self, route, found.params, parts, body, who)?;
+                    call.account = account.clone();
+                    Ok(call)
+                });
+                let outcome = match opened {
+                    Ok(call) => (route.action)(Arc::clone(self), call).await,
+                    Err(problem) => Err(problem),
+                };
+                outcome.unwrap_or_else(|problem| Reply::problem(&problem))
+            }
         };
-        (route.path, outcome)
+        (route.path, Ok(limited::told(self, account.as_ref(), reply)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::access::Access;
+use hapax_core::access::{Access, Rates};
 use hapax_core::event::{Digest, digest};
 use hapax_core::time::Time;
 use hapax_store::seam::Key;
@@ -14,11 +14,11 @@ use crate::clock::random;
 const PREFIX: &str = "hapax_";
 
 /// A new key, to be shown once, and its record.
-pub fn make(tenant: Arc<str>, access: Access, note: Option<Arc<str>>, now: Time) -> (String, Key) {
+pub fn make(tenant: Arc<str>, access: Access, rates: Rates, note: Option<Arc<str>>, now: Time) -> (String, Key) {
     let secret = format!("{PREFIX}{}", hex(&random::<32>()));
     let id = Arc::from(format!("k_{}", hex(&random::<8>())));
     let hash = hash(&secret);
-    (secret, Key { id, tenant, hash, access, note, created_at: now, revoked_at: None })
+    (secret, Key { id, tenant, hash, access, rates, note, created_at: now, revoked_at: None })
 }
 
 /// What a key is looked up by.

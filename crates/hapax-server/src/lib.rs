@@ -14,6 +14,7 @@ pub mod clock;
 pub mod config;
 
 pub mod keys;
+pub mod rate;
 pub mod writer;
 
 pub mod http;

@@ -19,6 +19,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::rate::Limit;
+
 /// Everything that is counted while the server runs.
 #[derive(Debug)]
 pub struct Metrics {
@@ -28,6 +30,7 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     request_seconds: Histogram,
     replayed: Counter,
+    limited: Family<LimitLabels, Counter>,
     commit_seconds: Histogram,
     turn_events: Histogram,
     lateness_seconds: Histogram,
@@ -67,6 +70,11 @@ struct MarkLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LimitLabels {
+    limit: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RequestLabels {
     route: &'static str,
     status: u16,
@@ -99,6 +107,7 @@ impl Default for Metrics {
             requests: Family::default(),
             request_seconds: seconds(),
             replayed: Counter::default(),
+            limited: Family::default(),
             commit_seconds: seconds(),
             turn_events: Histogram::new(exponential_buckets(1.0, 4.0, 9)),
             lateness_seconds: Histogram::new([0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86_400.0, 604_800.0]),
@@ -119,6 +128,10 @@ impl Default for Metrics {
             free_bytes: Gauge::default(),
             resident_bytes: Gauge::default(),
         };
+        // What never happened is 0, not missing: alerts ask for its growth.
+        for limit in [Limit::Requests, Limit::Events] {
+            _ = metrics.limited.get_or_create(&LimitLabels { limit: limit.name() });
+        }
         metrics.register();
         metrics
     }
@@ -132,6 +145,7 @@ impl Metrics {
         registry.register("requests", "Requests by route and status", self.requests.clone());
         registry.register("request_seconds", "From a request's headers to its answer", self.request_seconds.clone());
         registry.register("replayed_requests", "Requests answered from their record", self.replayed.clone());
+        registry.register("rate_limited", "Requests refused by a limit", self.limited.clone());
         registry.register("commit_seconds", "A turn from load to sync", self.commit_seconds.clone());
         registry.register("turn_events", "Events of one turn", self.turn_events.clone());
         registry.register(
@@ -177,6 +191,11 @@ impl Metrics {
     /// A request was answered from its record.
     pub fn replayed(&self) {
         self.replayed.inc();
+    }
+
+    /// A request was refused by a limit.
+    pub fn limited(&self, limit: Limit) {
+        self.limited.get_or_create(&LimitLabels { limit: limit.name() }).inc();
     }
 
     /// A claim was decided.

@@ -114,7 +114,7 @@ async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulSh
             Ok(place) => {
                 let (app, watcher) = (Arc::clone(app), connections.watcher());
                 tokio::spawn(async move {
-                    connection::serve(socket, app, watcher).await;
+                    connection::serve(socket, address.ip(), app, watcher).await;
                     drop(place);
                 });
             }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use hapax_core::access::Access;
+use hapax_core::access::{Access, Rates};
 use hapax_core::claim::{Claim, Handler, HandlerLane, HandlerState, StateChange};
 use hapax_core::contract::Version;
 use hapax_core::counter::{Adjustment, Counter, CounterKey};
@@ -344,6 +344,9 @@ pub struct Key {
     /// What it may do, and where.
     #[serde(flatten)]
     pub access: Access,
+    /// How much of it in a second.
+    #[serde(flatten)]
+    pub rates: Rates,
     /// A note for people.
     pub note: Option<Arc<str>>,
     /// When it was made.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
-use hapax_core::access::{Access, Patterns, Role};
+use hapax_core::access::{Access, Patterns, Rates, Role};
 use hapax_core::claim::Jitter;
 use hapax_core::contract::is_name;
 use hapax_core::entry::Caller;
@@ -41,10 +41,12 @@ impl KeyStore {
             list.unwrap_or_default()
         };
         let access = Access { role, streams: patterns("streams"), lanes: patterns("lanes") };
+        let rate = |name: &str| wish[name].as_u64().and_then(|rate| u32::try_from(rate).ok());
+        let rates = Rates { requests: rate("rate_requests"), events: rate("rate_events") };
         let tenant: Arc<str> = Arc::from(tenant);
         self.0.tenant(&tenant, random()).map_err(said)?;
         let now = Clock::default().now();
-        let (secret, key) = make(tenant, access, wish["note"].as_str().map(Arc::from), now);
+        let (secret, key) = make(tenant, access, rates, wish["note"].as_str().map(Arc::from), now);
         let id = Arc::clone(&key.id);
         self.ask(now, Ask::PutKey(Box::new(key)))?;
         self.0.close().map_err(said)?;

@@ -35,6 +35,12 @@ pub(crate) enum Keys {
         /// Whose streams; the default tenant's if not given.
         #[arg(long, value_name = "TENANT")]
         tenant: Option<String>,
+        /// Requests that it may send in a second, whatever the server's settings say; 0 for no limit.
+        #[arg(long, value_name = "N")]
+        rate_requests: Option<u32>,
+        /// Events that it may send in a second; a batch costs as many as it has.
+        #[arg(long, value_name = "N")]
+        rate_events: Option<u32>,
         /// A note for people: whose key it is.
         #[arg(long, value_name = "TEXT")]
         name: Option<String>,
@@ -96,8 +102,13 @@ impl Kept {
 impl Keys {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         match self {
-            Self::Create { role, stream, lane, tenant, name, kept } => {
-                let wish = wish(role, stream, lane, tenant, name);
+            Self::Create { role, stream, lane, tenant, rate_requests, rate_events, name, kept } => {
+                let mut wish = wish(role, stream, lane, tenant, name);
+                for (name, rate) in [("rate_requests", rate_requests), ("rate_events", rate_events)] {
+                    if let Some(rate) = rate {
+                        wish[name] = json!(rate);
+                    }
+                }
                 match kept.keeper()? {
                     Keeper::Server(server) => create(&server, &wish)?,
                     Keeper::Store(store) => store.create(&wish)?,
@@ -162,8 +173,30 @@ fn list(server: &Server) -> anyhow::Result<()> {
 
 /// Keys as a table.
 pub(crate) fn print(keys: &[Value]) {
-    let mut table = Table::new(["ID", "ROLE", "STREAMS", "LANES", "TENANT", "NAME", "CREATED", "REVOKED"]);
-    let pointers = ["/id", "/role", "/streams", "/lanes", "/tenant", "/note", "/created_at", "/revoked_at"];
+    let mut table = Table::new([
+        "ID",
+        "ROLE",
+        "STREAMS",
+        "LANES",
+        "REQUESTS/S",
+        "EVENTS/S",
+        "TENANT",
+        "NAME",
+        "CREATED",
+        "REVOKED",
+    ]);
+    let pointers = [
+        "/id",
+        "/role",
+        "/streams",
+        "/lanes",
+        "/rate_requests",
+        "/rate_events",
+        "/tenant",
+        "/note",
+        "/created_at",
+        "/revoked_at",
+    ];
     for key in keys {
         table.row(pointers.map(|pointer| text(key, pointer)));
     }

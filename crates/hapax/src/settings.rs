@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
+use hapax_core::access::Rates;
 use hapax_core::source::{Node, Value};
 use hapax_server::config::{Config, Limits};
 
@@ -69,6 +70,12 @@ pub(crate) struct Settings {
     /// The most connections that follow a stream.
     #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_FOLLOWERS_MAX")]
     followers_max: Option<String>,
+    /// Requests that one caller may send in a second, unless its key says otherwise; 0 for no limit.
+    #[arg(long, value_name = "REQUESTS", env = "HAPAX_RATE_REQUESTS")]
+    rate_requests: Option<String>,
+    /// Events that one caller may send in a second, unless its key says otherwise; 0 for no limit.
+    #[arg(long, value_name = "EVENTS", env = "HAPAX_RATE_EVENTS")]
+    rate_events: Option<String>,
     /// Seconds for a request's line and headers.
     #[arg(long, value_name = "SECONDS", env = "HAPAX_HEADER_TIMEOUT")]
     header_timeout: Option<String>,
@@ -153,6 +160,10 @@ impl Settings {
                 limits.connections_per_address_max,
             )?,
             followers_max: finding.number("followers_max", self.followers_max, limits.followers_max)?,
+            rates: Rates {
+                requests: finding.rate("rate_requests", self.rate_requests, limits.rates.requests)?,
+                events: finding.rate("rate_events", self.rate_events, limits.rates.events)?,
+            },
             header_timeout: finding.seconds("header_timeout", self.header_timeout, limits.header_timeout)?,
             body_timeout: finding.seconds("body_timeout", self.body_timeout, limits.body_timeout)?,
             body_rate_min: finding.number("body_rate_min", self.body_rate_min, limits.body_rate_min)?,
@@ -220,6 +231,14 @@ impl Finding {
         let value = self.find(name, given, default.to_string(), false);
         let number = value.parse().ok().filter(|number| *number > 0);
         number.ok_or_else(|| anyhow!("{name} is a whole number above 0, not {value:?}"))
+    }
+
+    fn rate(&mut self, name: &'static str, given: Option<String>, default: Option<u32>) -> anyhow::Result<Option<u32>> {
+        let value = self.find(name, given, default.unwrap_or(0).to_string(), false);
+        value
+            .parse()
+            .map(Some)
+            .map_err(|_| anyhow!("{name} is a whole number below 2^32, 0 for no limit, not {value:?}"))
     }
 
     fn seconds(&mut self, name: &'static str, given: Option<String>, default: Duration) -> anyhow::Result<Duration> {

@@ -10,6 +10,8 @@ mod many;
 mod process;
 #[path = "serving/proof.rs"]
 mod proof;
+#[path = "serving/rate.rs"]
+mod rate;
 #[path = "serving/requests.rs"]
 mod requests;
 #[path = "serving/rights.rs"]

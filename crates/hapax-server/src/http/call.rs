@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::access::{Access, Deed};
+use hapax_core::access::{Access, Deed, Rates};
 use hapax_core::contract::{Version, is_name};
 use hapax_core::entry::Caller;
 use hapax_core::event::Digest;
@@ -16,6 +16,7 @@ use percent_encoding::percent_decode_str;
 
 use super::{App, Route, invalid, malformed, unread};
 use crate::keys;
+use crate::rate::Account;
 use crate::writer::DEFAULT_TENANT;
 
 /// One request on its way.
@@ -34,6 +35,8 @@ pub struct Call {
     pub access: Access,
     /// The id of its key; none where no keys are needed.
     pub key: Option<Arc<str>>,
+    /// What it is charged to, where there is a limit.
+    pub account: Option<Account>,
     /// What its key was looked up by.
     hash: Option<Digest>,
     params: Vec<(&'static str, String)>,
@@ -48,24 +51,26 @@ impl std::fmt::Debug for Call {
 }
 
 impl Call {
-    /// Lets a request in: who, may they, and are its parameters known?
-    pub fn open(
+    /// Lets a request in: may they, and are its parameters known?
+    pub(super) fn open(
         app: &App,
         route: &'static Route,
         params: Vec<(&'static str, String)>,
         parts: Parts,
         body: Incoming,
+        who: Who,
     ) -> Result<Self, Problem> {
         let now = app.clock.now();
-        let who = match route.deed {
-            None => Who { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None, hash: None },
-            Some(deed) => Who::of(app, &parts, deed)?,
-        };
+        if let Some(deed) = route.deed
+            && !who.access.role.may(deed)
+        {
+            return Err(forbidden(&format!("a key with the role {} does not allow this", who.access.role)));
+        }
         let decode = |(name, value): (&'static str, String)| decoded(&value).map(|value| (name, value));
         let params = params.into_iter().map(decode).collect::<Result<_, _>>()?;
         let query = parse_query(parts.uri.query().unwrap_or_default(), route)?;
-        let Who { tenant, access, key, hash } = who;
-        let call = Self { route, parts, body, now, tenant, access, key, hash, params, query };
+        let Who { tenant, access, key, hash, rates: _ } = who;
+        let call = Self { route, parts, body, now, tenant, access, key, account: None, hash, params, query };
         if let Some(stream) = call.params.iter().find(|(name, _)| *name == "stream")
             && !call.access.streams.cover(&stream.1)
         {
@@ -175,18 +180,22 @@ impl Call {
     }
 }
 
-struct Who {
+/// Who asks.
+pub(super) struct Who {
     tenant: Arc<str>,
     access: Access,
-    key: Option<Arc<str>>,
+    pub(super) key: Option<Arc<str>>,
+    pub(super) rates: Rates,
     hash: Option<Digest>,
 }
 
 impl Who {
-    fn of(app: &App, parts: &Parts, deed: Deed) -> Result<Self, Problem> {
+    /// Whoever the key says; everybody where none is needed.
+    pub(super) fn of(app: &App, parts: &Parts, deed: Option<Deed>) -> Result<Self, Problem> {
         let header = parts.headers.get(AUTHORIZATION);
-        if !app.reader.needs_keys().map_err(unread)? {
-            return Ok(Self { tenant: Arc::from(DEFAULT_TENANT), access: Access::admin(), key: None, hash: None });
+        if deed.is_none() || !app.reader.needs_keys().map_err(unread)? {
+            let (tenant, access, rates) = (Arc::from(DEFAULT_TENANT), Access::admin(), Rates::default());
+            return Ok(Self { tenant, access, key: None, rates, hash: None });
         }
         let Some(header) = header else {
             return Err(Problem::new(ProblemCode::KeyRequired, "send the key as `Authorization: Bearer KEY`"));
@@ -198,10 +207,7 @@ impl Who {
         }
         let hash = keys::hash(secret.trim());
         let key = app.reader.key(&hash).map_err(unread)?.filter(|key| keys::opens(key, &hash)).ok_or_else(unknown)?;
-        if !key.access.role.may(deed) {
-            return Err(forbidden(&format!("a key with the role {} does not allow this", key.access.role)));
-        }
-        Ok(Self { tenant: key.tenant, access: key.access, key: Some(key.id), hash: Some(hash) })
+        Ok(Self { tenant: key.tenant, access: key.access, key: Some(key.id), rates: key.rates, hash: Some(hash) })
     }
 }
 

@@ -17,7 +17,7 @@ use super::call::forbidden;
 use super::documents::Documents;
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
-use super::{App, Call, Reply, body, cloudevents, unread};
+use super::{App, Call, Reply, body, cloudevents, limited, unread};
 use crate::clock::random;
 use crate::writer::Held;
 
@@ -42,6 +42,9 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let body = body::read(&app, &mut call).await?;
     let documents = documents(&call, &body.bytes, app.limits.batch_events_max)?;
     let count = documents.list.len();
+    if let Err(reply) = limited::take_events(&app, &call, count) {
+        return Ok(reply);
+    }
     let id = key.as_ref().map(|key| identify(&call, key, &body.bytes));
     let mut held = Held { memory: Some(body.memory), running: None };
     if let Some(id) = id.as_ref().filter(|_| !terms.dry_run) {

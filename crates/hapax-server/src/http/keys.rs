@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::access::{Access, Deed, Patterns, Role};
+use hapax_core::access::{Access, Deed, Patterns, Rates, Role};
 use hapax_core::problem::Problem;
 use hapax_store::seam::Key;
 use hapax_store::turn::Ask;
@@ -22,7 +22,7 @@ pub(super) const ROUTES: &[Route] = &[
         deed: Some(Deed::Rule),
         about: "Makes a key. The first one must be an admin's; from then on every request needs one.",
         takes: &[],
-        body: Some("{role, streams?, lanes?, note?, tenant?}"),
+        body: Some("{role, streams?, lanes?, note?, tenant?, rate_requests?, rate_events?}"),
         answers: "the key, this once",
         action: action!(create),
     },
@@ -56,6 +56,8 @@ struct Wanted {
     lanes: Option<Vec<String>>,
     note: Option<String>,
     tenant: Option<String>,
+    rate_requests: Option<u32>,
+    rate_events: Option<u32>,
 }
 
 /// The most patterns of a key, and the longest.
@@ -80,10 +82,11 @@ fn unconfined(call: &Call) -> Result<(), Problem> {
 async fn create(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     unconfined(&call)?;
     let body = body::read(&app, &mut call).await?;
-    let Wanted { role, streams, lanes, note, tenant } = read_json(&body.bytes)?;
+    let Wanted { role, streams, lanes, note, tenant, rate_requests, rate_events } = read_json(&body.bytes)?;
     let unknown = || invalid(format!("there is no role {role:?}; there is ingest, read, consume, admin"));
     let role = Role::named(&role).ok_or_else(unknown)?;
     let access = Access { role, streams: patterns(streams, "streams")?, lanes: patterns(lanes, "lanes")? };
+    let rates = Rates { requests: rate_requests, events: rate_events };
     let tenant = match tenant {
         // Nothing crosses from one tenant to another; who needs no key is not confined to one yet.
         Some(other) if call.key.is_some() && *other != *call.tenant => {
@@ -97,7 +100,7 @@ async fn create(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     if note.as_ref().is_some_and(|note| note.len() > 256) {
         return Err(invalid("a note is at most 256 bytes"));
     }
-    let (secret, record) = make(tenant, access, note.map(Arc::from), call.now);
+    let (secret, record) = make(tenant, access, rates, note.map(Arc::from), call.now);
     // Never under an Idempotency-Key: the answer holds the key, and answers are kept.
     let answer = ask(&app, &call, Some(body), None, Ask::PutKey(Box::new(record.clone()))).await?;
     if answer.problem {

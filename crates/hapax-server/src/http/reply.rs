@@ -86,12 +86,12 @@ impl Reply {
         Self { status: 200, headers, pieces: Pieces::Streamed(pieces) }
     }
 
-    /// A problem. Those that pass say when to come again.
+    /// A problem. Those that pass say when to come again; that of a limit is known to whoever counts.
     pub fn problem(problem: &Problem) -> Self {
         let bytes = serde_json::to_vec(problem).unwrap_or_default();
         let reply = Self::bytes(problem.status, PROBLEM, bytes);
         match (problem.status, problem.code) {
-            (429 | 503, _) | (_, "REQUEST_RUNNING") => reply.with(RETRY_AFTER.as_str(), "1".to_owned()),
+            (503, _) | (_, "REQUEST_RUNNING") => reply.with(RETRY_AFTER.as_str(), "1".to_owned()),
             // The rest of the request is not waited for.
             (408, _) => reply.with("connection", "close".to_owned()),
             (401, _) => reply.with("www-authenticate", "Bearer".to_owned()),

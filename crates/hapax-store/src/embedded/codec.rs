@@ -81,7 +81,7 @@
 //! | 2 | states: key, next fence `n`, dead `n`, passed `opt n` |
 //! | 3 | lanes of handlers: key, lane `name`, last done `opt` rank, position `n`, `list` of holders: rank, fence `n`, event `text`, until `opt time`. *Rank*: epoch `n`, seq `n` |
 //! | 4 | claims: key, identity 32, `bits`, event `text`, 0:lane `text`, 1:epoch `n`, 2:seq `n`, 3:ledger (offset `n`, ordinal `Δoffset`, previous `Δoffset`), 4:owner `text`, 5:stream `text`, fence `n`, attempt `n`, state `u8`: 0 held (`time`), 1 failed (error `text`, next `time`), 2 dead (error `text`, expired `u8`), 3 done (result `opt text`), 4 skipped (reason `text`) |
-//! | 5 | keys: tenant `name`, id `text`, hash 32, role `u8`, `list` of stream patterns `text`, `list` of lane patterns `text`, `bits`, created at `time`, 0:revoked at `time`, 1:note `text` |
+//! | 5 | keys: tenant `name`, id `text`, hash 32, role `u8`, `list` of stream patterns `text`, `list` of lane patterns `text`, `bits`, created at `time`, 0:revoked at `time`, 1:note `text`, 2:requests a second `n`, 3:events a second `n` |
 //!
 //! **Expiring: a stream row** is its place among the lasting rows `n`, tenant `name`, stream `name`, number of the first attempt
 //! `n`, base time `time`, base contract `n`, how many attempts `n`. A section of which nothing expires has no bytes at all.

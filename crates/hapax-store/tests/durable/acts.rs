@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::access::{Access, Patterns, Role};
+use hapax_core::access::{Access, Patterns, Rates, Role};
 use hapax_core::claim::{Handler, Order};
 use hapax_core::contract::Contract;
 use hapax_core::entry::{Entry, EntryKind};
@@ -137,6 +137,7 @@ pub(crate) fn happen<S: Store>(
                 tenant: stream.tenant,
                 hash: [*which; 32],
                 access,
+                rates: Rates { requests: Some(u32::from(*which)), events: None },
                 note: None,
                 created_at: Time::from_nanos(now_ns),
                 revoked_at: None,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hapax_core::access::{Deed, Role};
+use hapax_core::access::{Deed, Rates, Role};
 use hapax_core::claim::Handler;
 use hapax_server::config::Limits;
 use hapax_server::http::routes;
@@ -53,7 +53,7 @@ fn every_route_has_its_row_and_the_reverse() {
 
 #[test]
 fn every_example_prints_what_is_shown() {
-    check_examples("docs/http.md", 64);
+    check_examples("docs/http.md", 66);
 }
 
 /// Every limit with its default. A new one does not compile here until it is listed.
@@ -69,6 +69,7 @@ fn limits() -> Vec<(&'static str, u64)> {
         connections_max,
         connections_per_address_max,
         followers_max,
+        rates: Rates { requests, events },
         header_timeout,
         body_timeout,
         body_rate_min,
@@ -88,6 +89,8 @@ fn limits() -> Vec<(&'static str, u64)> {
         ("connections_max", connections_max as u64),
         ("connections_per_address_max", connections_per_address_max as u64),
         ("followers_max", followers_max as u64),
+        ("rate_requests", requests.map_or(0, u64::from)),
+        ("rate_events", events.map_or(0, u64::from)),
         ("header_timeout", header_timeout.as_secs()),
         ("body_timeout", body_timeout.as_secs()),
         ("body_rate_min", body_rate_min as u64),

@@ -4,7 +4,7 @@ use crate::client::Reply;
 use crate::process::{Server, folder, run};
 
 /// Makes a key in a store that no server has open.
-fn key(store: &str, arguments: &[&str]) -> String {
+pub fn key(store: &str, arguments: &[&str]) -> String {
     let output = run(&[&["keys", "create", "--store", store], arguments].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

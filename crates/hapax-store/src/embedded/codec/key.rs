@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::access::{Access, Patterns, Role};
+use hapax_core::access::{Access, Patterns, Rates, Role};
 
 use super::draft::Draft;
 use super::fault::Undecodable;
@@ -13,10 +13,12 @@ use crate::seam::Key;
 
 const REVOKED: u64 = 1;
 const NOTE: u64 = 1 << 1;
-const ALL: u64 = (1 << 2) - 1;
+const RATE_REQUESTS: u64 = 1 << 2;
+const RATE_EVENTS: u64 = 1 << 3;
+const ALL: u64 = (1 << 4) - 1;
 
 pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, key: &'w Key) {
-    let Key { id, tenant, hash, access, note, created_at, revoked_at } = key;
+    let Key { id, tenant, hash, access, rates, note, created_at, revoked_at } = key;
     let Access { role, streams, lanes } = access;
     draft.name(tenant);
     let out = &mut *draft.out;
@@ -27,10 +29,16 @@ pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, key: &'w Key) {
         out.number(patterns.iter().count() as u64);
         patterns.iter().for_each(|pattern| out.text(pattern));
     }
-    out.number(bits([(revoked_at.is_some(), REVOKED), (note.is_some(), NOTE)]));
+    out.number(bits([
+        (revoked_at.is_some(), REVOKED),
+        (note.is_some(), NOTE),
+        (rates.requests.is_some(), RATE_REQUESTS),
+        (rates.events.is_some(), RATE_EVENTS),
+    ]));
     out.time(*created_at);
     revoked_at.iter().for_each(|at| out.time(*at));
     note.iter().for_each(|note| out.text(note));
+    [rates.requests, rates.events].iter().flatten().for_each(|rate| out.number(u64::from(*rate)));
 }
 
 pub(super) fn read<'b>(take: &mut Take<'b>, tables: &Tables<'b>) -> Result<Key, Undecodable> {
@@ -44,5 +52,8 @@ pub(super) fn read<'b>(take: &mut Take<'b>, tables: &Tables<'b>) -> Result<Key, 
     let created_at = take.time()?;
     let revoked_at = take.when(flags & REVOKED != 0, Take::time)?;
     let note = take.when(flags & NOTE != 0, Take::text)?.map(Arc::from);
-    Ok(Key { id, tenant, hash, access: Access { role, streams, lanes }, note, created_at, revoked_at })
+    let requests = take.when(flags & RATE_REQUESTS != 0, Take::short)?;
+    let events = take.when(flags & RATE_EVENTS != 0, Take::short)?;
+    let (access, rates) = (Access { role, streams, lanes }, Rates { requests, events });
+    Ok(Key { id, tenant, hash, access, rates, note, created_at, revoked_at })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::access::{Access, Patterns, Role};
+use hapax_core::access::{Access, Patterns, Rates, Role};
 use hapax_core::amount::Amount;
 use hapax_core::contract::{Contract, Version};
 use hapax_core::counter::{Adjustment, Counter, CounterKey, Last, Tally};
@@ -188,9 +188,10 @@ fn key() -> impl Strategy<Value = Key> {
         lanes: Patterns::new(lanes),
     });
     let life = (time(), proptest::option::of(time()), proptest::option::of(name()));
-    (name(), name(), any::<[u8; 32]>(), access, life).prop_map(|(id, tenant, hash, access, life)| {
+    let rates = any::<(Option<u32>, Option<u32>)>().prop_map(|(requests, events)| Rates { requests, events });
+    (name(), name(), any::<[u8; 32]>(), access, rates, life).prop_map(|(id, tenant, hash, access, rates, life)| {
         let (created_at, revoked_at, note) = life;
-        Key { id, tenant, hash, access, note, created_at, revoked_at }
+        Key { id, tenant, hash, access, rates, note, created_at, revoked_at }
     })
 }
 

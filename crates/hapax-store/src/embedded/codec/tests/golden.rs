@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use hapax_core::access::{Access, Patterns, Rates, Role};
 use hapax_core::contract::{Contract, Version};
 use hapax_core::counter::Class;
 use hapax_core::entry::EntryKind;
@@ -15,7 +16,7 @@ use hapax_core::words::{Code, Mark, State, Verdict};
 
 use super::{assert_same, encoded, whole};
 use crate::embedded::codec::{Sections, decode, entry_at};
-use crate::seam::{StreamKey, StreamWrite, Write};
+use crate::seam::{Key, StreamKey, StreamWrite, Write};
 
 /// Every kind of thing but a contract.
 fn whole_fixture() -> Sections {
@@ -25,6 +26,16 @@ fn whole_fixture() -> Sections {
 /// A contract that was put.
 fn contract_fixture() -> Sections {
     fixture("format-1-contract", put_contract)
+}
+
+/// Keys as they were written before they had limits.
+fn keys_fixture() -> Sections {
+    fixture("format-1-keys", put_keys)
+}
+
+/// Keys with limits.
+fn rates_fixture() -> Sections {
+    fixture("format-1-rates", put_rates)
 }
 
 fn fixture(name: &str, write: fn() -> Write) -> Sections {
@@ -57,6 +68,39 @@ fn put_contract() -> Write {
         changes: Default::default(),
     };
     Write { streams: vec![stream], ..Write::default() }
+}
+
+/// A key that holds, and one that was revoked.
+fn put_keys() -> Write {
+    let at = Time::from_nanos(1_767_225_600_000_000_001);
+    let key = Key {
+        id: "k_1".into(),
+        tenant: "default".into(),
+        hash: [7; 32],
+        access: Access { role: Role::Ingest, streams: Patterns::new(["pumps*"]), lanes: Patterns::all() },
+        rates: Rates::default(),
+        note: Some("pump 7".into()),
+        created_at: at,
+        revoked_at: None,
+    };
+    let revoked = Key { id: "k_2".into(), note: None, revoked_at: Some(at), ..key.clone() };
+    Write { keys: vec![key, revoked], ..Write::default() }
+}
+
+/// A key with both limits, and one that is exempt from one.
+fn put_rates() -> Write {
+    let [key, revoked] = <[Key; 2]>::try_from(put_keys().keys).unwrap();
+    let both = Key { rates: Rates { requests: Some(50), events: Some(u32::MAX) }, ..key };
+    let exempt = Key { rates: Rates { requests: None, events: Some(0) }, ..revoked };
+    Write { keys: vec![both, exempt], ..Write::default() }
+}
+
+#[test]
+fn keys_of_format_1_are_read_as_what_was_put_and_written_the_same() {
+    assert_same(&decoded(&keys_fixture()), &put_keys());
+    assert_eq!(encoded(&put_keys()), keys_fixture());
+    assert_same(&decoded(&rates_fixture()), &put_rates());
+    assert_eq!(encoded(&put_rates()), rates_fixture());
 }
 
 #[test]
