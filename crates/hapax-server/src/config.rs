@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use hapax_core::access::Rates;
 
+use crate::tls::TlsFiles;
+
 /// How a server behaves.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -15,6 +17,8 @@ pub struct Config {
     /// The names that it goes by, besides `localhost`. Without keys it answers at no other, because any web page can let
     /// a name of its own point here.
     pub hosts: Vec<String>,
+    /// Speak TLS, with this certificate.
+    pub tls: Option<TlsFiles>,
     /// What is taken at most.
     pub limits: Limits,
 }
@@ -44,6 +48,8 @@ pub struct Limits {
     pub followers_max: usize,
     /// What one caller may send in a second, unless its key says otherwise.
     pub rates: Rates,
+    /// For the handshake of TLS.
+    pub handshake_timeout: Duration,
     /// For a request's line and headers.
     pub header_timeout: Duration,
     /// For a request's body.
@@ -75,6 +81,7 @@ impl Default for Limits {
             connections_per_address_max: 256,
             followers_max: 256,
             rates: Rates { requests: Some(0), events: Some(0) },
+            handshake_timeout: Duration::from_secs(10),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             body_rate_min: 1024,

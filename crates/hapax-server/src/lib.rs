@@ -22,3 +22,4 @@ pub mod metrics;
 
 mod connection;
 pub mod server;
+pub mod tls;

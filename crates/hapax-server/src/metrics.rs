@@ -31,6 +31,7 @@ pub struct Metrics {
     request_seconds: Histogram,
     replayed: Counter,
     limited: Family<LimitLabels, Counter>,
+    handshakes_failed: Family<WhyLabels, Counter>,
     commit_seconds: Histogram,
     turn_events: Histogram,
     lateness_seconds: Histogram,
@@ -75,6 +76,11 @@ struct LimitLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct WhyLabels {
+    why: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RequestLabels {
     route: &'static str,
     status: u16,
@@ -108,6 +114,7 @@ impl Default for Metrics {
             request_seconds: seconds(),
             replayed: Counter::default(),
             limited: Family::default(),
+            handshakes_failed: Family::default(),
             commit_seconds: seconds(),
             turn_events: Histogram::new(exponential_buckets(1.0, 4.0, 9)),
             lateness_seconds: Histogram::new([0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86_400.0, 604_800.0]),
@@ -132,6 +139,9 @@ impl Default for Metrics {
         for limit in [Limit::Requests, Limit::Events] {
             _ = metrics.limited.get_or_create(&LimitLabels { limit: limit.name() });
         }
+        for why in ["failed", "late", "plain"] {
+            _ = metrics.handshakes_failed.get_or_create(&WhyLabels { why });
+        }
         metrics.register();
         metrics
     }
@@ -146,6 +156,11 @@ impl Metrics {
         registry.register("request_seconds", "From a request's headers to its answer", self.request_seconds.clone());
         registry.register("replayed_requests", "Requests answered from their record", self.replayed.clone());
         registry.register("rate_limited", "Requests refused by a limit", self.limited.clone());
+        registry.register(
+            "tls_handshakes_failed",
+            "Connections without a handshake of TLS",
+            self.handshakes_failed.clone(),
+        );
         registry.register("commit_seconds", "A turn from load to sync", self.commit_seconds.clone());
         registry.register("turn_events", "Events of one turn", self.turn_events.clone());
         registry.register(
@@ -196,6 +211,11 @@ impl Metrics {
     /// A request was refused by a limit.
     pub fn limited(&self, limit: Limit) {
         self.limited.get_or_create(&LimitLabels { limit: limit.name() }).inc();
+    }
+
+    /// A connection did not get through its handshake: `failed`, `late` or `plain`.
+    pub fn handshake_failed(&self, why: &'static str) {
+        self.handshakes_failed.get_or_create(&WhyLabels { why }).inc();
     }
 
     /// A claim was decided.

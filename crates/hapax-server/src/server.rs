@@ -5,13 +5,14 @@
 //! ```
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::{Read, Store, StoreError};
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
@@ -20,6 +21,7 @@ use crate::connection;
 use crate::connection::places::Places;
 use crate::http::App;
 use crate::metrics::Metrics;
+use crate::tls::{Handshake, Tls, TlsError};
 use crate::writer;
 
 /// Connections too many that are told so at the same time.
@@ -32,6 +34,8 @@ pub enum ServerError {
     Exposed(SocketAddr),
     /// The address cannot be listened at.
     Listen(SocketAddr, std::io::Error),
+    /// The certificate or its key cannot be used.
+    Tls(TlsError),
     /// The store gave up.
     Store(StoreError),
 }
@@ -45,6 +49,7 @@ impl std::fmt::Display for ServerError {
                  create --role admin --store DIR), listen at 127.0.0.1, or say --insecure"
             ),
             Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
+            Self::Tls(error) => write!(f, "cannot speak TLS: {error}"),
             Self::Store(error) => write!(f, "{error}"),
         }
     }
@@ -65,6 +70,11 @@ pub async fn serve<S: Store + Send + 'static>(
     if !config.listen.ip().is_loopback() && !needs_keys && !config.insecure {
         return Err(ServerError::Exposed(config.listen));
     }
+    let tls = config.tls.as_ref().map(|files| Tls::open(files, config.limits.handshake_timeout).map(Arc::new));
+    let tls = tls.transpose().map_err(ServerError::Tls)?;
+    if !config.listen.ip().is_loopback() && needs_keys && tls.is_none() {
+        tracing::warn!("keys travel in the clear: other machines can be asked for them, and there is no TLS");
+    }
     let cannot = |error| ServerError::Listen(config.listen, error);
     let listener = TcpListener::bind(config.listen).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
@@ -77,7 +87,8 @@ pub async fn serve<S: Store + Send + 'static>(
     listening(address);
     let connections = GracefulShutdown::new();
     tokio::select! {
-        () = accept(&listener, &app, &connections) => {}
+        () = accept(&listener, tls.as_ref(), &app, &connections) => {}
+        () = fresh(tls.as_ref()) => {}
         () = stop => {}
         _ = ended.changed() => {}
     }
@@ -96,7 +107,15 @@ pub async fn serve<S: Store + Send + 'static>(
     }
 }
 
-async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulShutdown) {
+/// Keeps the certificate up to date, where there is one.
+async fn fresh(tls: Option<&Arc<Tls>>) {
+    match tls {
+        Some(tls) => tls.keep_fresh().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn accept(listener: &TcpListener, tls: Option<&Arc<Tls>>, app: &Arc<App>, connections: &GracefulShutdown) {
     let places = Places::new(&app.limits);
     let refusing = Arc::new(Semaphore::new(REFUSED_AT_ONCE_MAX));
     loop {
@@ -113,8 +132,12 @@ async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulSh
         match places.take(address.ip()) {
             Ok(place) => {
                 let (app, watcher) = (Arc::clone(app), connections.watcher());
+                let tls = tls.cloned();
                 tokio::spawn(async move {
-                    connection::serve(socket, address.ip(), app, watcher).await;
+                    match tls {
+                        Some(tls) => secured(&tls, socket, address.ip(), app, watcher).await,
+                        None => connection::serve(socket, address.ip(), app, watcher).await,
+                    }
                     drop(place);
                 });
             }
@@ -128,6 +151,29 @@ async fn accept(listener: &TcpListener, app: &Arc<App>, connections: &GracefulSh
                     });
                 }
             }
+        }
+    }
+}
+
+/// Serves a connection that begins with a handshake.
+async fn secured(tls: &Tls, socket: TcpStream, peer: IpAddr, app: Arc<App>, watcher: Watcher) {
+    let mut stopping = app.stopping();
+    let handshake = tokio::select! {
+        handshake = tls.accept(socket) => handshake,
+        // Nothing was asked yet, so nothing is owed.
+        _ = stopping.wait_for(|stops| *stops) => return,
+    };
+    match handshake {
+        Handshake::Done(stream) => connection::serve(*stream, peer, app, watcher).await,
+        Handshake::Plain(socket) => {
+            app.metrics.handshake_failed("plain");
+            let problem = Problem::new(ProblemCode::Malformed, "this port speaks TLS; ask with https://");
+            connection::refuse(socket, &problem).await;
+        }
+        Handshake::Late => app.metrics.handshake_failed("late"),
+        Handshake::Failed(error) => {
+            app.metrics.handshake_failed("failed");
+            tracing::debug!(%error, %peer, "a handshake failed");
         }
     }
 }

@@ -37,7 +37,8 @@ impl Serve {
         let resolved = self.settings.resolve()?;
         start_log(&resolved.log, resolved.json_log)?;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let said = |address| eprintln!("hapax: listening on http://{address}, the ledger is in {}", resolved.store);
+        let scheme = if resolved.server.tls.is_some() { "https" } else { "http" };
+        let said = |address| eprintln!("hapax: listening on {scheme}://{address}, the ledger is in {}", resolved.store);
         runtime.block_on(async {
             // Before anything is said: who is told where the server listens may stop it at once.
             let stop = asked_to_stop()?;

@@ -12,6 +12,7 @@ use clap::Args;
 use hapax_core::access::Rates;
 use hapax_core::source::{Node, Value};
 use hapax_server::config::{Config, Limits};
+use hapax_server::tls::TlsFiles;
 
 use crate::outcome::Outcome;
 use crate::say;
@@ -34,6 +35,12 @@ pub(crate) struct Settings {
     /// The names that the server goes by, with commas between them; without keys it answers at no other but localhost.
     #[arg(long, value_name = "NAMES", env = "HAPAX_HOSTS")]
     hosts: Option<String>,
+    /// Speak TLS: a PEM file with the certificate, and those that lead to its authority. Read again when it changes.
+    #[arg(long, value_name = "FILE", env = "HAPAX_TLS_CERT")]
+    tls_cert: Option<String>,
+    /// Speak TLS: a PEM file with the certificate's key.
+    #[arg(long, value_name = "FILE", env = "HAPAX_TLS_KEY")]
+    tls_key: Option<String>,
     /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,hapax::accepted=info`.
     #[arg(long, value_name = "FILTER", env = "HAPAX_LOG")]
     log: Option<String>,
@@ -76,6 +83,9 @@ pub(crate) struct Settings {
     /// Events that one caller may send in a second, unless its key says otherwise; 0 for no limit.
     #[arg(long, value_name = "EVENTS", env = "HAPAX_RATE_EVENTS")]
     rate_events: Option<String>,
+    /// Seconds for the handshake of TLS.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_HANDSHAKE_TIMEOUT")]
+    handshake_timeout: Option<String>,
     /// Seconds for a request's line and headers.
     #[arg(long, value_name = "SECONDS", env = "HAPAX_HEADER_TIMEOUT")]
     header_timeout: Option<String>,
@@ -139,6 +149,7 @@ impl Settings {
         };
         let hosts = finding.text("hosts", self.hosts, "");
         let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+        let tls = tls(&finding.text("tls_cert", self.tls_cert, ""), &finding.text("tls_key", self.tls_key, ""))?;
         let log = finding.text("log", self.log, LOG);
         let log_format = finding.text("log_format", self.log_format, "text");
         let limits = Limits {
@@ -164,6 +175,11 @@ impl Settings {
                 requests: finding.rate("rate_requests", self.rate_requests, limits.rates.requests)?,
                 events: finding.rate("rate_events", self.rate_events, limits.rates.events)?,
             },
+            handshake_timeout: finding.seconds(
+                "handshake_timeout",
+                self.handshake_timeout,
+                limits.handshake_timeout,
+            )?,
             header_timeout: finding.seconds("header_timeout", self.header_timeout, limits.header_timeout)?,
             body_timeout: finding.seconds("body_timeout", self.body_timeout, limits.body_timeout)?,
             body_rate_min: finding.number("body_rate_min", self.body_rate_min, limits.body_rate_min)?,
@@ -183,7 +199,13 @@ impl Settings {
         let listen: SocketAddr = listen
             .parse()
             .map_err(|_| anyhow!("listen is an address and a port, such as 127.0.0.1:4090, not {listen:?}"))?;
-        Ok(Resolved { server: Config { listen, insecure, hosts, limits }, store, log, json_log, rows: finding.rows })
+        Ok(Resolved {
+            server: Config { listen, insecure, hosts, tls, limits },
+            store,
+            log,
+            json_log,
+            rows: finding.rows,
+        })
     }
 
     fn read_file(&self) -> anyhow::Result<BTreeMap<String, String>> {
@@ -200,6 +222,15 @@ impl Settings {
             }
         };
         members.into_iter().map(plain).collect()
+    }
+}
+
+/// Both files or none.
+fn tls(cert: &str, key: &str) -> anyhow::Result<Option<TlsFiles>> {
+    match (cert, key) {
+        ("", "") => Ok(None),
+        ("", _) | (_, "") => bail!("TLS needs both: tls_cert and tls_key"),
+        (cert, key) => Ok(Some(TlsFiles { cert: PathBuf::from(cert), key: PathBuf::from(key) })),
     }
 }
 

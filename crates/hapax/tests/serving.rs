@@ -16,3 +16,5 @@ mod rate;
 mod requests;
 #[path = "serving/rights.rs"]
 mod rights;
+#[path = "serving/tls.rs"]
+mod tls;

@@ -23,7 +23,7 @@ pub(super) struct House {
 /// Starts a server, and waits until it listens.
 pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
     let place = store.to_str().context("the store's path is not UTF-8")?.to_owned();
-    let config = Config { listen, insecure: false, hosts: Vec::new(), limits: Limits::default() };
+    let config = Config { listen, insecure: false, hosts: Vec::new(), tls: None, limits: Limits::default() };
     let stop = Stop::new();
     signals::listen(&stop, &Stop::new())?;
     let (quit, asked) = oneshot::channel();

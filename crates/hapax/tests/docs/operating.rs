@@ -123,6 +123,25 @@ fn the_words_that_alerts_and_dashboard_ask_for_are_there() {
 }
 
 #[test]
+fn the_certificate_of_the_page_is_good_for_the_clients_of_the_page() {
+    let blocks = page("docs/operating.md").blocks();
+    let block = blocks.iter().find(|block| block.info == "sh tls").expect("how to try TLS");
+    let lines = block.body.replace("\\\n", "");
+    let lines: Vec<_> = lines.lines().collect();
+    let [openssl, serve, streams, curl] = lines.as_slice() else { panic!("four commands: {lines:?}") };
+    let folder = tempfile::tempdir().expect("a directory");
+    let made = run(&[(*openssl).to_owned()], folder.path());
+    let file = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    assert!(fs::exists(file("cert.pem")).is_ok_and(|there| there), "{made:?}");
+    assert_eq!(*serve, "hapax serve --tls-cert cert.pem --tls-key key.pem");
+    let server = Server::with(&["--tls-cert", &file("cert.pem"), "--tls-key", &file("key.pem")]);
+    let program = root().join(env!("CARGO_BIN_EXE_hapax"));
+    let path = format!("PATH={}:$PATH", program.parent().expect("its folder").display());
+    let printed = run(&[path, server.here(streams), server.here(curl)], folder.path());
+    assert!(printed[1].contains("There are no streams") && printed[2].contains("\"status\":\"ok\""), "{printed:?}");
+}
+
+#[test]
 fn neither_keys_nor_documents_are_logged() {
     let server = Server::with(&["--log", "trace", "--log-format", "json"]);
     let commands = [

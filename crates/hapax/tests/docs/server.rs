@@ -42,7 +42,7 @@ impl Server {
         let mut said = Vec::new();
         let address = loop {
             let line = lines.next().unwrap_or_else(|| panic!("the server ended: {said:?}")).expect("a line of its log");
-            if let Some((_, rest)) = line.split_once("listening on http://") {
+            if let Some((_, rest)) = line.split_once("listening on ").and_then(|(_, rest)| rest.split_once("://")) {
                 break rest.split(',').next().unwrap_or_default().to_owned();
             }
             said.push(line);

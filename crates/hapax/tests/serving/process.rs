@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use crate::client::{Client, Reply};
 
@@ -13,6 +15,8 @@ pub struct Server {
     child: Child,
     pub address: SocketAddr,
     pub store: PathBuf,
+    log: Arc<Mutex<Vec<String>>>,
+    reading: Option<JoinHandle<()>>,
 }
 
 /// A folder of its own for a test, empty.
@@ -37,23 +41,42 @@ impl Server {
 
     /// On this store.
     pub fn on(store: &Path, more: &[&str]) -> Self {
+        Self::loud(store, "off", more)
+    }
+
+    /// On this store, with a log.
+    pub fn loud(store: &Path, filter: &str, more: &[&str]) -> Self {
+        Self::at("127.0.0.1:0", store, filter, more)
+    }
+
+    /// At this address.
+    pub fn at(listen: &str, store: &Path, filter: &str, more: &[&str]) -> Self {
         let mut program = Command::new(env!("CARGO_BIN_EXE_hapax"));
-        program.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--store"]).arg(store).args(more);
+        program.args(["serve", "--listen", listen, "--log", filter, "--store"]).arg(store).args(more);
         let mut child = program.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the server starts");
         let mut said = Vec::new();
         let mut lines = BufReader::new(child.stderr.take().expect("standard error")).lines();
         let address = loop {
             let line = lines.next().and_then(Result::ok);
             let Some(line) = line else { panic!("the server ended: {said:?}") };
-            if let Some(rest) = line.split("listening on http://").nth(1) {
+            said.push(line.clone());
+            if let Some((_, rest)) = line.split_once("listening on ").and_then(|(_, rest)| rest.split_once("://")) {
                 let address = rest.split([',', ' ']).next().unwrap_or_default();
                 break address.parse().expect("an address");
             }
-            said.push(line);
         };
+        let log = Arc::new(Mutex::new(said));
         // Whatever else it says must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address, store: store.to_owned() }
+        let keep = Arc::clone(&log);
+        let reading = std::thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|line| keep.lock().expect("the log").push(line));
+        });
+        Self { child, address, store: store.to_owned(), log, reading: Some(reading) }
+    }
+
+    /// What it said so far.
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().expect("the log").clone()
     }
 
     /// The id of its process.
@@ -92,12 +115,18 @@ impl Server {
     }
 
     /// SIGTERM; it must end by itself and well.
-    pub fn stop(mut self) -> PathBuf {
-        let id = self.child.id().to_string();
+    pub fn stop(self) -> PathBuf {
+        self.stop_with_log().0
+    }
+
+    /// SIGTERM, and all that it ever said.
+    pub fn stop_with_log(mut self) -> (PathBuf, Vec<String>) {
+        let id = self.id().to_string();
         assert!(Command::new("kill").arg(&id).status().expect("kill").success());
         let status = self.child.wait().expect("its end");
         assert!(status.success(), "a stop in good order, not {status}");
-        self.store.clone()
+        self.reading.take().expect("a log").join().expect("the log is read");
+        (self.store.clone(), self.log())
     }
 }
 
