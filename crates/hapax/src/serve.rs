@@ -42,7 +42,7 @@ impl Serve {
         runtime.block_on(async {
             // Before anything is said: who is told where the server listens may stop it at once.
             let stop = asked_to_stop()?;
-            run(&resolved.store, &resolved.server, said, stop).await
+            run(&resolved.store, resolved.options.clone(), &resolved.server, said, stop).await
         })?;
         Ok(Outcome::Fine)
     }
@@ -51,6 +51,7 @@ impl Serve {
 /// Runs a server on the store at this place until it is asked to stop.
 pub(crate) async fn run(
     place: &str,
+    options: Options,
     config: &Config,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
@@ -59,7 +60,7 @@ pub(crate) async fn run(
         serve(Memory::new(), config, listening, stop).await?;
         return Ok(());
     }
-    let store = open(Path::new(place))?;
+    let store = open_with(Path::new(place), options)?;
     let upkeep = tokio::spawn(keep_up(store.upkeep()));
     let store = serve(store, config, listening, stop).await?;
     upkeep.abort();
@@ -93,6 +94,11 @@ async fn keep_up(upkeep: Upkeep<RealDisk>) {
 
 /// Opens the store in a directory, or makes one there.
 pub(crate) fn open(place: &Path) -> anyhow::Result<Embedded<RealDisk>> {
+    open_with(place, Options::default())
+}
+
+/// The same, kept as these options say.
+fn open_with(place: &Path, options: Options) -> anyhow::Result<Embedded<RealDisk>> {
     let cannot = || format!("{} cannot hold a store", place.display());
     std::fs::create_dir_all(place).with_context(cannot)?;
     let disk = RealDisk::at(place).with_context(cannot)?;
@@ -106,7 +112,7 @@ pub(crate) fn open(place: &Path) -> anyhow::Result<Embedded<RealDisk>> {
         });
         bar.at(progress.frames);
     };
-    let opened = Embedded::open_telling(disk, Options::default(), LogId(random()), told);
+    let opened = Embedded::open_telling(disk, options, LogId(random()), told);
     let (store, opened) = opened.map_err(|error| anyhow!("{}: {error}", place.display()))?;
     bar.iter().for_each(Progress::done);
     for warning in &opened.warnings {

@@ -13,6 +13,7 @@ use hapax_core::access::Rates;
 use hapax_core::source::{Node, Value};
 use hapax_server::config::{Config, Limits};
 use hapax_server::tls::TlsFiles;
+use hapax_store::embedded::Options;
 
 use crate::outcome::Outcome;
 use crate::say;
@@ -29,6 +30,15 @@ pub(crate) struct Settings {
     /// Where the ledger is kept: a directory, or `memory:` to lose all with the process.
     #[arg(long, value_name = "DIR", env = "HAPAX_STORE")]
     store: Option<String>,
+    /// Bytes of one file of the log. A small disk wants small ones: a segment is made whole, ahead of need.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_SEGMENT_BYTES")]
+    segment_bytes: Option<String>,
+    /// Bytes that are set aside, and given back when the disk is nearly full.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_RESERVE_BYTES")]
+    reserve_bytes: Option<String>,
+    /// Free bytes below which nothing more is taken.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_LOW_WATER_BYTES")]
+    low_water_bytes: Option<String>,
     /// Listen beyond this machine although no keys are needed.
     #[arg(long, env = "HAPAX_INSECURE")]
     insecure: bool,
@@ -113,6 +123,7 @@ pub(crate) struct Settings {
 pub(crate) struct Resolved {
     pub(crate) server: Config,
     pub(crate) store: String,
+    pub(crate) options: Options,
     pub(crate) log: String,
     pub(crate) json_log: bool,
     rows: Vec<Row>,
@@ -142,6 +153,11 @@ impl Settings {
         let limits = Limits::default();
         let listen = finding.text("listen", self.listen, "127.0.0.1:4090");
         let store = finding.text("store", self.store, "./hapax-data");
+        let mut options = Options::default();
+        let kept = &mut options.log;
+        kept.segment_bytes = finding.bytes("segment_bytes", self.segment_bytes, kept.segment_bytes)?;
+        kept.reserve_bytes = finding.bytes("reserve_bytes", self.reserve_bytes, kept.reserve_bytes)?;
+        kept.low_water_bytes = finding.bytes("low_water_bytes", self.low_water_bytes, kept.low_water_bytes)?;
         let insecure = match finding.file.remove("insecure") {
             Some(written) if !self.insecure => finding.note("insecure", written, "file", false) == "true",
             _ if self.insecure => finding.note("insecure", "true".to_owned(), "flag or environment", false) == "true",
@@ -202,6 +218,7 @@ impl Settings {
         Ok(Resolved {
             server: Config { listen, insecure, hosts, tls, limits },
             store,
+            options,
             log,
             json_log,
             rows: finding.rows,
@@ -270,6 +287,10 @@ impl Finding {
             .parse()
             .map(Some)
             .map_err(|_| anyhow!("{name} is a whole number below 2^32, 0 for no limit, not {value:?}"))
+    }
+
+    fn bytes(&mut self, name: &'static str, given: Option<String>, default: u64) -> anyhow::Result<u64> {
+        Ok(self.number(name, given, usize::try_from(default).unwrap_or(usize::MAX))? as u64)
     }
 
     fn seconds(&mut self, name: &'static str, given: Option<String>, default: Duration) -> anyhow::Result<Duration> {

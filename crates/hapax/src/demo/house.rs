@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context as _, anyhow};
 use hapax_client::Stop;
 use hapax_server::config::{Config, Limits};
+use hapax_store::embedded::Options;
 use tokio::sync::oneshot;
 
 use crate::{serve, signals};
@@ -32,7 +33,7 @@ pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let listening = |address: SocketAddr| _ = say.send(address);
         let stop = async { _ = asked.await };
-        runtime.block_on(serve::run(&place, &config, listening, stop))
+        runtime.block_on(serve::run(&place, Options::default(), &config, listening, stop))
     });
     match hear.recv() {
         Ok(address) => Ok(House { url: format!("http://{address}"), stop, quit, server }),
