@@ -16,6 +16,7 @@ use hapax_store::embedded::log::LogId;
 use hapax_store::embedded::upkeep::Upkeep;
 use hapax_store::embedded::{Embedded, Options, Progress as Started};
 use hapax_store::memory::Memory;
+use hapax_store::seam::StoreError;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::Outcome;
@@ -61,14 +62,26 @@ pub(crate) async fn run(
         return Ok(());
     }
     let store = open_with(Path::new(place), options)?;
-    let upkeep = tokio::spawn(keep_up(store.upkeep()));
+    let mut upkeep = tokio::spawn(keep_up(store.upkeep()));
+    let mut failed = None;
+    let stop = async {
+        tokio::select! {
+            () = stop => {}
+            // Nothing can be taken any more, and only a restart helps: not only once somebody sends something.
+            ended = &mut upkeep => failed = ended.ok().flatten(),
+        }
+    };
     let store = serve(store, config, listening, stop).await?;
     upkeep.abort();
-    store.close().map_err(|error| anyhow!("the store did not close: {error}"))
+    let closed = store.close();
+    match failed {
+        Some(error) => Err(anyhow!("{error}")),
+        None => closed.map_err(|error| anyhow!("the store did not close: {error}")),
+    }
 }
 
-/// Does what is due beside the turns, and looks again in a while.
-async fn keep_up(upkeep: Upkeep<RealDisk>) {
+/// Does what is due beside the turns, and looks again in a while. Ends with the error after which only a restart helps.
+async fn keep_up(upkeep: Upkeep<RealDisk>) -> Option<StoreError> {
     let upkeep = Arc::new(upkeep);
     let clock = Clock::default();
     let mut pause = tokio::time::interval(PAUSE);
@@ -79,6 +92,7 @@ async fn keep_up(upkeep: Upkeep<RealDisk>) {
             match tokio::task::spawn_blocking(move || upkeep.step(now)).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => break,
+                Ok(Err(error @ StoreError::Stopped(_))) => return Some(error),
                 Ok(Err(error)) => {
                     tracing::warn!(%error, "upkeep of the store");
                     break;
@@ -86,7 +100,7 @@ async fn keep_up(upkeep: Upkeep<RealDisk>) {
                 // What panicked may have left the state half changed, and nothing must be answered from that.
                 Err(error) if error.is_panic() => std::process::abort(),
                 // The server stops.
-                Err(_) => return,
+                Err(_) => return None,
             }
         }
     }
