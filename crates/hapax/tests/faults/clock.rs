@@ -109,5 +109,7 @@ fn a_clock_that_jumps_changes_neither_order_nor_what_is_there() {
     drop(client);
     crate::flipped::stop(program);
     proved(&store);
-    println!("a day forward, two back, ten back over a restart: {held} events in order, {steps} steps back told");
+    println!(
+        "figure: a day forward, two back, ten back over a restart: {held} events in order, {steps} steps back told"
+    );
 }

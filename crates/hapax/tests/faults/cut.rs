@@ -87,7 +87,7 @@ fn what_the_witness_has_seen_is_never_cut_off_silently() {
         }
     }
     println!(
-        "{refused} cuts into what was acknowledged refused by name, {harmless} behind it harmless, 0 lost silently"
+        "figure: {refused} cuts into what was acknowledged refused by name, {harmless} behind it harmless, 0 lost silently"
     );
 }
 
@@ -129,7 +129,9 @@ fn a_torn_tail_is_cut_by_itself_wherever_it_was_torn() {
             cuts += 1;
         }
     }
-    println!("{cuts} cuts of a commit that was not acknowledged, each opened by itself, 0 acknowledged events lost");
+    println!(
+        "figure: {cuts} cuts of a commit that was not acknowledged, each opened by itself, 0 acknowledged events lost"
+    );
 }
 
 #[test]
@@ -160,5 +162,7 @@ fn any_sectors_of_the_last_commit_may_be_lost() {
             other @ (Answers::Refused(_) | Answers::Unreadable(_)) => panic!("{combination}: {other:?}"),
         }
     }
-    println!("{combinations} combinations of {sectors} sectors kept, lost or overwritten, each opened by itself");
+    println!(
+        "figure: {combinations} combinations of {sectors} sectors kept, lost or overwritten, each opened by itself"
+    );
 }

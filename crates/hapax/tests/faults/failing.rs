@@ -58,7 +58,9 @@ fn failing_in(name: &str) {
     }
     let whole = stage.points.len() * FAULTS.len();
     assert!(failures * 2 >= tried, "{name}: {failures} of {tried} calls failed");
-    println!("{name}: {failures} failures at {tried} of {whole} points, {ended} ended the process, 0 lost, 0 twice");
+    println!(
+        "figure: {name}: {failures} failures at {tried} of {whole} points, {ended} ended the process, 0 lost, 0 twice"
+    );
 }
 
 /// The first failed write or sync of the log is the last thing that the process does.

@@ -105,7 +105,7 @@ fn a_byte_that_turned_over_is_refused_by_name_or_changes_nothing() {
         (tried, of) = (tried + here, of + whole);
     }
     assert!(tallies["segments"].refused > 0 && tallies["segments"].unreadable > 0, "damage is found at both places");
-    println!("{tried} of {of} flips in {} files, 0 served wrong, 0 taken for unknown", files.len());
+    println!("figure: {tried} of {of} flips in {} files, 0 served wrong, 0 taken for unknown", files.len());
     sample(files, &store);
 }
 
@@ -176,7 +176,7 @@ fn sample(files: &Files, store: &std::path::Path) {
             }
         }
     }
-    println!("{asked} of them on the real program");
+    println!("figure: {asked} of them on the real program");
 }
 
 /// Stops in good order.

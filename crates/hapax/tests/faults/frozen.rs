@@ -70,5 +70,5 @@ fn a_consumer_that_froze_beyond_its_lease_marks_nothing() {
     assert_eq!((late.status, late.code().as_str()), (409, "LEASE_LOST"), "{}", late.text());
     let claim = client.send("POST", "/v1/handlers/h/claims", &json, br#"{"event_id": "e-0"}"#).json();
     assert_eq!(claim["decision"], "done", "{claim}");
-    println!("frozen beyond its lease: taken over under fence 2, the first is refused, 1 done");
+    println!("figure: frozen beyond its lease: taken over under fence 2, the first is refused, 1 done");
 }

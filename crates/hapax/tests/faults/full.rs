@@ -61,7 +61,7 @@ fn a_full_disk_refuses_with_nothing_written_and_goes_on_when_there_is_room() {
     drop(client);
     crate::flipped::stop(program);
     proved(&store);
-    println!("full after {taken} events of 8 KiB, DISK_LOW with nothing written, all readable, and it went on");
+    println!("figure: full after {taken} events of 8 KiB, DISK_LOW with nothing written, all readable, and it went on");
 }
 
 #[test]
@@ -88,5 +88,5 @@ fn a_disk_that_takes_no_file_more_stops_the_store_and_loses_nothing() {
     assert!(told.refused.iter().all(|(code, effect)| code == "STORE_STOPPED" && effect == "unknown"), "{told:?}");
     (0..fill).for_each(|n| fs::remove_file(ballast(n)).expect("room"));
     let held = crate::ledger::recovers(&store, told, sent + 1);
-    println!("ENOSPC after {held} acknowledged events: the process ended, a restart has them all");
+    println!("figure: ENOSPC after {held} acknowledged events: the process ended, a restart has them all");
 }

@@ -51,7 +51,9 @@ fn killed_in(name: &str) {
     // What other threads do is not the same each time, so a few points of a busy phase may not be met again.
     let (tried, whole) = (chosen.len(), stage.points.len());
     assert!(kills * 2 >= tried, "{name}: {kills} of {tried} points were met");
-    println!("{name}: {kills} kills at {tried} of {whole} points, {acknowledged} acknowledged events, 0 lost, 0 twice");
+    println!(
+        "figure: {name}: {kills} kills at {tried} of {whole} points, {acknowledged} acknowledged events, 0 lost, 0 twice"
+    );
 }
 
 /// A log that acknowledges what it never wrote is what this test is there for: it must notice.
@@ -64,7 +66,7 @@ fn the_same_kill_shows_writes_that_do_nothing() {
     let program = Program::start(serve(&outcome.store, &SMALL));
     let lost = program.client().map_or(outcome.told.events.len(), |mut it| lost(&mut it, &outcome.told).len());
     assert!(lost > 0, "nothing was written, and a kill does not show it");
-    println!("without writes the same kill loses {lost} acknowledged events");
+    println!("figure: without writes the same kill loses {lost} acknowledged events");
 }
 
 /// All points, or in CI some of them: the first of each call, and every so many-th.

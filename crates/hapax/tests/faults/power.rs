@@ -71,7 +71,7 @@ fn a_power_cut_under_load_loses_nothing_that_was_acknowledged() {
         (acknowledged, later) = (acknowledged + cut.acknowledged, later + cut.later);
     }
     println!(
-        "{cuts} power cuts, {acknowledged} events acknowledged before them, 0 lost; {later} later ones were there"
+        "figure: {cuts} power cuts, {acknowledged} events acknowledged before them, 0 lost; {later} later ones were there"
     );
 }
 
@@ -81,7 +81,7 @@ fn the_same_cut_shows_syncs_that_do_nothing() {
     let here = folder("faults-power-unsynced");
     let Some(cut) = cut(&here, 0, unsynced) else { return };
     assert!(!cut.lost.is_empty(), "nothing was ever synced, and a power cut does not show it: {cut:?}");
-    println!("without syncs the same cut loses {} of {} acknowledged events", cut.lost.len(), cut.acknowledged);
+    println!("figure: without syncs the same cut loses {} of {} acknowledged events", cut.lost.len(), cut.acknowledged);
 }
 
 /// The server on a system whose syncs do nothing.

@@ -45,7 +45,7 @@ fn a_bomb_costs_what_the_limit_says() {
     let (_, highest) = memory(&server);
     // The limit, what a growing buffer has beside it, the window, and the bytes that came.
     let grown = highest.saturating_sub(before);
-    println!("a bomb of {} MiB costs {} MiB", BOMB_BYTES >> 20, grown >> 20);
+    println!("figure: a bomb of {} MiB costs {} MiB", BOMB_BYTES >> 20, grown >> 20);
     assert!(grown < 64 << 20, "{} MiB", grown >> 20);
 }
 

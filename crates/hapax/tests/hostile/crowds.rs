@@ -27,7 +27,7 @@ fn two_thousand_idle_connections_of_one_address_leave_room_for_others() {
         assert_eq!(other.hear().status, status, "from another address");
     }
     let (after, _) = memory(&server);
-    println!("2 000 idle connections cost {} KiB", after.saturating_sub(before) >> 10);
+    println!("figure: 2 000 idle connections cost {} KiB", after.saturating_sub(before) >> 10);
     assert!(after.saturating_sub(before) < 32 << 20);
     drop(idle);
     until("the address has room again", || {
@@ -84,6 +84,6 @@ fn a_flood_of_lanes_and_nonces_costs_a_known_amount_each() {
     }
     let (after, highest) = memory(&server);
     let each = after.saturating_sub(before) / count as u64;
-    println!("{count} lanes with a nonce each: {each} bytes each, {} MiB at the highest", highest >> 20);
+    println!("figure: {count} lanes with a nonce each: {each} bytes each, {} MiB at the highest", highest >> 20);
     assert!(each < 6 << 10, "{each} bytes each");
 }

@@ -95,7 +95,7 @@ fn a_batch_ends_at_its_limit_before_it_is_taken_apart() {
     }
     let (_, highest) = memory(&server);
     let grown = highest.saturating_sub(before);
-    println!("batches of 7 000 000 elements cost {} MiB", grown >> 20);
+    println!("figure: batches of 7 000 000 elements cost {} MiB", grown >> 20);
     // The body twice while it grows; 7 000 000 elements would be ten times that.
     assert!(grown < 96 << 20, "{} MiB", grown >> 20);
     let all = format!("[{}]", vec![r#"{"id":null}"#; 10_000].join(","));

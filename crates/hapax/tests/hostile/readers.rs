@@ -39,7 +39,7 @@ fn readers_that_do_not_read_are_cut_off_and_cost_little() {
     until("they are cut off", || followers() == 0 && open_files(&server) <= open_before + 1);
     let (_, highest) = memory(&server);
     let grown = highest.saturating_sub(before);
-    println!("12 readers of 30 MB that do not read cost {} MiB", grown >> 20);
+    println!("figure: 12 readers of 30 MB that do not read cost {} MiB", grown >> 20);
     // A page of 16 entries of half a megabyte each, and pieces; not the whole of it for each.
     assert!(grown < 12 * (16 << 20), "{} MiB", grown >> 20);
     // What was cut off does not look complete.

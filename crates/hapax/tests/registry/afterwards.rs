@@ -58,7 +58,7 @@ fn each_delay_is_twice_the_last_and_at_most_a_tenth_longer_and_then_it_is_dead()
             claimed = again(&world, next);
         }
         assert_eq!(post(&world, &["claims"], &json!({ "event_id": "e" })), json!({ "decision": "dead" }));
-        println!("{ATTEMPTS_MAX} attempts, then dead; delays of at least {delays:?} ms");
+        println!("figure: {ATTEMPTS_MAX} attempts, then dead; delays of at least {delays:?} ms");
     });
 }
 
@@ -117,7 +117,7 @@ fn a_dead_letter_holds_its_lane_until_a_person_retries_or_skips_it() {
             let shown = world.shown(handler);
             assert_eq!((&shown["lag"], &shown["dead"]), (&json!(0), &json!(0)), "{shown}");
         }
-        println!("dead after 2 attempts; retried: 3 effects in order; skipped: 2 effects in order");
+        println!("figure: dead after 2 attempts; retried: 3 effects in order; skipped: 2 effects in order");
     });
 }
 

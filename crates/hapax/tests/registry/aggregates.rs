@@ -105,7 +105,12 @@ fn names_that_look_alike_are_different_aggregates_and_events() {
         world.handler("bare", &json!({ "order": "in_order" }));
         Actor::plays(&world.part(Role::Worker, "bare", "s", Kind::Obeys)).ends().well();
         assert_eq!(Accounts::open(&world.folder.join("bare"), Kind::Obeys).effects(), once);
-        println!("{} names, {} lanes, {} events: no two taken for one", aggregates().len(), lanes.len(), entries.len());
+        println!(
+            "figure: {} names, {} lanes, {} events: no two taken for one",
+            aggregates().len(),
+            lanes.len(),
+            entries.len()
+        );
     });
 }
 

@@ -56,7 +56,7 @@ fn race(world: &World, handler: &str, consumers: usize) {
     }
     assert!(fences.is_sorted_by(|a, b| a < b), "{fences:?}");
     assert_eq!(world.shown(handler)["lag"], 0);
-    println!("{} events, {} consumers: one claim each, won by {winners:?}", entries.len(), consumers.len());
+    println!("figure: {} events, {} consumers: one claim each, won by {winners:?}", entries.len(), consumers.len());
 }
 
 /// The part of a claimant: it does what it is told on its input, a line at a time.

@@ -73,7 +73,7 @@ fn shuffled_numbers_are_stale_for_the_latest_and_wait_for_their_turn_in_order() 
         for handler in ["latest", "ledger"] {
             assert_eq!(world.shown(handler)["lag"], 0, "{handler}");
         }
-        println!("{shuffled:?}: {stale} stale of {}, 0 lost in order", EACH * 2);
+        println!("figure: {shuffled:?}: {stale} stale of {}, 0 lost in order", EACH * 2);
     });
 }
 

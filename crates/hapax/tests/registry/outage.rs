@@ -79,7 +79,7 @@ fn a_worker_that_is_to_fail_ends_at_once_and_the_next_one_loses_nothing() {
         // The one in hand was done and could not be marked: a target that does not recognise it has it twice.
         assert_eq!(of_lane(&world, "a"), ["a-1", IN_HAND, IN_HAND, "a-3"]);
         assert_eq!(of_lane(&world, "b"), ids("b"), "nothing is lost, and nothing else came twice");
-        println!("fail: ended after waiting {delays:?}; after the restart 0 lost, 1 repeated");
+        println!("figure: fail: ended after waiting {delays:?}; after the restart 0 lost, 1 repeated");
     });
 }
 
@@ -99,6 +99,6 @@ fn a_worker_that_is_to_pause_says_so_and_goes_on_by_itself() {
         for lane in ["a", "b"] {
             assert_eq!(of_lane(&world, lane), ids(lane), "each once, in order: {ended:?}");
         }
-        println!("pause: went on by itself; 0 lost, 0 repeated");
+        println!("figure: pause: went on by itself; 0 lost, 0 repeated");
     });
 }

@@ -27,7 +27,7 @@ fn a_projection_that_is_killed_goes_on_where_it_was_and_its_index_is_right() {
                 }
             }
         });
-        println!("3 places, 2 orders: each version written once, every cursor at the end");
+        println!("figure: 3 places, 2 orders: each version written once, every cursor at the end");
     });
 }
 

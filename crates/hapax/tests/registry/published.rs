@@ -45,7 +45,7 @@ fn what_a_publisher_publishes_twice_is_acted_on_once() {
             assert_eq!(accounts.account(name).balance, EACH * (EACH + 1) / 2);
             assert_eq!(index.document(name).changes, numbers, "each version was written once");
         }
-        println!("{} events, delivered {} times, acted on once each", EACH * 2, delivered + EACH * 2);
+        println!("figure: {} events, delivered {} times, acted on once each", EACH * 2, delivered + EACH * 2);
     });
 }
 

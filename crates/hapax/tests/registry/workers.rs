@@ -68,7 +68,7 @@ fn holds(effect: &str, kind: Kind, guarantee: &str, times: [u64; 6]) {
                 });
             }
         });
-        println!("{effect}: {times:?} effects of the event in hand, 1 of every other");
+        println!("figure: {effect}: {times:?} effects of the event in hand, 1 of every other");
     });
 }
 

@@ -142,5 +142,5 @@ fn killed_a_hundred_times_it_loses_nothing_and_takes_nothing_twice() {
         assert!(output.status.success(), "{command}: {said}{}", String::from_utf8_lossy(&output.stderr));
         assert!(command != "recount" || said.contains("all as stored"), "{said}");
     }
-    println!("{cycles} kills, {acknowledged} events acknowledged, {after} in the ledger, 0 lost, 0 twice");
+    println!("figure: {cycles} kills, {acknowledged} events acknowledged, {after} in the ledger, 0 lost, 0 twice");
 }
