@@ -1,7 +1,7 @@
 //! The store in a directory: the log is the truth, everything else is what its frames add up to.
 //!
 //! ```text
-//! commit: the heads are as they were loaded? ▶ encode ▶ append and sync one frame ▶ tell the index ▶ apply it to the state
+//! commit: the facts are as they were loaded? ▶ encode ▶ append and sync one frame ▶ tell the index ▶ apply it to the state
 //! open:   the frames that index and state lack ▶ decode ▶ tell the index ▶ apply it to the state
 //! ```
 //!
@@ -168,7 +168,7 @@ impl<D: Disk> Store for Embedded<D> {
         if self.reader.shared.spoiled.load(Ordering::Relaxed) {
             return Err(StoreError::Stopped("the index is damaged; a restart builds it again".to_owned()));
         }
-        if self.reader.shared.live().state.conflicts(&write) {
+        if self.reader.shared.live().state.is_old(&write) {
             return Err(StoreError::Conflict);
         }
         encode(&write, &mut self.sections);

@@ -73,7 +73,7 @@ impl Store for Memory {
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
         let mut kept = self.kept_mut();
-        if kept.state.conflicts(&write) {
+        if kept.state.is_old(&write) {
             return Err(StoreError::Conflict);
         }
         for stream in &write.streams {

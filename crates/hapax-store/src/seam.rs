@@ -86,9 +86,15 @@ pub struct StreamNeeds {
     pub whole_lanes: Vec<Arc<str>>,
 }
 
+/// How many commits a store has taken: what was loaded at one number is old as soon as there is another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Commits(pub u64);
+
 /// What a store found. What is missing does not exist.
 #[derive(Debug, Default)]
 pub struct Loaded {
+    /// After how many commits.
+    pub as_of: Commits,
     /// Streams.
     pub streams: HashMap<StreamKey, LoadedStream>,
     /// Handlers.
@@ -117,6 +123,8 @@ pub struct LoadedStream {
 /// What a turn led to. All of it is written, or nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
+    /// The commits that its turn had seen: with one more since, it rests on old facts. None if it rests on nothing.
+    pub rests_on: Option<Commits>,
     /// Tenants that were made, with their salts.
     pub tenants: Vec<(Arc<str>, [u8; 32])>,
     /// Streams that changed.
@@ -183,7 +191,8 @@ impl std::error::Error for StoreError {}
 ///
 /// What every implementation promises; each line is a test in `tests/promises`, run against every store.
 /// 1. `commit` is all or nothing.
-/// 2. `commit` returns [`StoreError::Conflict`] if a head that it rests on has moved since `load`, and writes nothing.
+/// 2. `commit` returns [`StoreError::Conflict`] if anything that it rests on has changed since `load` (heads, contracts,
+///    claims, handlers, answered requests, keys), and writes nothing.
 /// 3. `load` sees every commit that returned `Ok` before it was called.
 /// 4. Nothing that one tenant wrote is found with the key of another.
 /// 5. A tenant's salt is made once and never changes.

@@ -19,7 +19,7 @@ use hapax_core::claim::{Claim, ClaimState, Handler, HandlerLane, HandlerState};
 use hapax_core::event::{Digest, Identity};
 
 use crate::seam::{
-    HandlerKey, Key, Loaded, LoadedStream, RequestKey, RequestRecord, StreamKey, StreamWrite, TurnNeeds, Write,
+    Commits, HandlerKey, Key, Loaded, LoadedStream, RequestKey, RequestRecord, StreamKey, StreamWrite, TurnNeeds, Write,
 };
 pub(crate) use fading::Fading;
 pub(crate) use read::{Keeper, scan};
@@ -28,6 +28,8 @@ pub(crate) use stream::{Stream, Track};
 /// What commits add up to.
 #[derive(Debug, Default)]
 pub(crate) struct State {
+    /// How many were applied since the start.
+    commits: Commits,
     pub(crate) tenants: BTreeMap<Arc<str>, [u8; 32]>,
     pub(crate) streams: BTreeMap<StreamKey, Stream>,
     /// The streams in the order of their first commits: a stream's number is its place here.
@@ -51,7 +53,7 @@ pub(crate) struct Handling {
 impl State {
     /// Everything that a turn asks for but the entries of known ids.
     pub(crate) fn load(&self, needs: &TurnNeeds) -> Loaded {
-        let mut loaded = Loaded::default();
+        let mut loaded = Loaded { as_of: self.commits, ..Loaded::default() };
         for (key, wanted) in &needs.streams {
             if let Some(stream) = self.streams.get(key)
                 && let Some(facts) = stream.facts(key, wanted)
@@ -87,7 +89,13 @@ impl State {
         loaded
     }
 
-    /// Has a head moved since the write's turn was loaded?
+    /// Has anything changed since the write's turn was loaded? Any commit counts, whatever it was about: a turn looks at
+    /// heads, claims, handlers, requests and keys, also at those that are not there, and one number stands for all.
+    pub(crate) fn is_old(&self, write: &Write) -> bool {
+        write.rests_on.is_some_and(|commits| commits != self.commits) || self.conflicts(write)
+    }
+
+    /// Does the write not continue the heads?
     pub(crate) fn conflicts(&self, write: &Write) -> bool {
         let moved =
             |stream: &StreamWrite| self.streams.get(&stream.key).map(|it| it.head).unwrap_or_default() != stream.before;
@@ -118,6 +126,7 @@ impl State {
 
     /// The only way into the state.
     pub(crate) fn apply(&mut self, write: Write) {
+        self.commits.0 += 1;
         for (name, salt) in write.tenants {
             self.tenants.entry(name).or_insert(salt);
         }

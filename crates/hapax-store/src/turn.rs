@@ -45,9 +45,9 @@ fn puts_contract(request: &Request) -> bool {
 
 fn take(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
     for _ in 0..TRIES_MAX {
-        let needs = prepare::prepare(store.reader(), requests)?;
-        let loaded = store.load(&needs)?;
-        if !prepare::is_current(&loaded, requests) {
+        let prepared = prepare::prepare(store.reader(), requests)?;
+        let loaded = store.load(&prepared.needs)?;
+        if !prepared.is_current(&loaded) {
             continue;
         }
         let mut working = Working::new(loaded);
@@ -83,7 +83,8 @@ impl Working {
     /// What was decided, for the store.
     fn into_write(self) -> Write {
         let Self { loaded, before, versions, mut write, .. } = self;
-        let Loaded { streams, .. } = loaded;
+        let Loaded { as_of, streams, .. } = loaded;
+        write.rests_on = Some(as_of);
         for (key, stream) in streams {
             let first = before.get(&key).copied().unwrap_or_default();
             let version = versions.get(&key).cloned();

@@ -1,5 +1,6 @@
 //! What a turn will look at, found out before it is loaded.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hapax_core::contract::{Scope, Version};
@@ -10,75 +11,80 @@ use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 
 use super::{Ask, CallAsk, ClaimAsk, CorrectionAsk, Request, Submission};
-use crate::seam::{HandlerKey, Loaded, Read, StoreError, StreamKey, TurnNeeds};
+use crate::seam::{HandlerKey, Loaded, Read, StoreError, StreamKey, StreamNeeds, TurnNeeds};
+
+/// What a turn will look at, and what was there when that was found out.
+#[derive(Default)]
+pub(super) struct Prepared {
+    pub(super) needs: TurnNeeds,
+    /// The version in force of each stream that was looked at; none if there was no such stream.
+    versions: BTreeMap<StreamKey, Option<u32>>,
+    /// Was there such a handler?
+    handlers: BTreeMap<HandlerKey, bool>,
+}
+
+impl Prepared {
+    /// Is it still as it was? What is to be loaded depends on contracts and handlers, so a turn that finds others than
+    /// it asked under has not asked for all that it needs.
+    pub(super) fn is_current(&self, loaded: &Loaded) -> bool {
+        let version = |key: &StreamKey| loaded.streams.get(key).map(|stream| stream.facts.version.number);
+        self.versions.iter().all(|(key, seen)| *seen == version(key))
+            && self.handlers.iter().all(|(key, seen)| *seen == loaded.handlers.contains_key(key))
+    }
+
+    fn latest(&mut self, store: &impl Read, stream: &StreamKey) -> Result<Option<Version>, StoreError> {
+        let found = store.versions(stream)?.pop();
+        self.versions.insert(stream.clone(), found.as_ref().map(|version| version.number));
+        Ok(found)
+    }
+
+    fn stream(&mut self, stream: &StreamKey) -> &mut StreamNeeds {
+        self.needs.streams.entry(stream.clone()).or_default()
+    }
+}
 
 /// Says what the requests will look at, and reads their documents under the contract in force.
-pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<TurnNeeds, StoreError> {
-    let mut needs = TurnNeeds::default();
+pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Prepared, StoreError> {
+    let mut found = Prepared::default();
     for request in requests {
-        needs.requests.extend(request.id.as_ref().map(|id| id.key.clone()));
+        found.needs.requests.extend(request.id.as_ref().map(|id| id.key.clone()));
         let (now, spare) = (request.now, request.spare);
         match &mut request.ask {
-            Ask::Submit(submission) => submit(store, submission, now, spare, &mut needs)?,
-            Ask::PutContract { stream, .. } => _ = needs.streams.entry(stream.clone()).or_default(),
+            Ask::Submit(submission) => submit(store, submission, now, spare, &mut found)?,
+            Ask::PutContract { stream, .. } => _ = found.stream(stream),
             Ask::Correct(ask) => {
-                let wanted = needs.streams.entry(ask.stream.clone()).or_default();
-                if let Some(version) = latest(store, &ask.stream)?
-                    && let Ok(correction) = correction(&version, ask)
-                {
-                    wanted.needs.identities.push(correction.identity());
-                    wanted.needs.counters.insert(correction.key);
+                let version = found.latest(store, &ask.stream)?;
+                let wanted = &mut found.stream(&ask.stream).needs;
+                if let Some(correction) = version.and_then(|version| correction(&version, ask).ok()) {
+                    wanted.identities.push(correction.identity());
+                    wanted.counters.insert(correction.key);
                 }
             }
             Ask::Close { stream, counter, key, period } => {
-                let wanted = needs.streams.entry(stream.clone()).or_default();
-                if let Some(version) = latest(store, stream)?
+                let version = found.latest(store, stream)?;
+                let wanted = &mut found.stream(stream).needs;
+                if let Some(version) = version
                     && let Ok(closing) = closing(&version, counter, key.as_deref(), period)
                 {
-                    wanted.needs.identities.push(closing.identity());
-                    wanted.needs.counters.extend(closing.counter_key());
+                    wanted.identities.push(closing.identity());
+                    wanted.counters.extend(closing.counter_key());
                 }
             }
-            Ask::Acknowledge { stream, lane, .. } => {
-                needs.streams.entry(stream.clone()).or_default().whole_lanes.push(Arc::clone(lane));
-            }
+            Ask::Acknowledge { stream, lane, .. } => found.stream(stream).whole_lanes.push(Arc::clone(lane)),
             Ask::PutHandler { key, handler } => {
-                needs.handlers.push(key.clone());
+                found.needs.handlers.push(key.clone());
                 if let Some(stream) = &handler.stream {
                     let stream = StreamKey { tenant: Arc::clone(&key.tenant), stream: Arc::from(stream.as_str()) };
-                    needs.streams.entry(stream).or_default();
+                    found.stream(&stream);
                 }
             }
-            Ask::Claim(ask) => claim(store, &ask.handler, &ask.about(), &mut needs)?,
-            Ask::Call(ask) => claim(store, &ask.handler, &ask.about(), &mut needs)?,
-            Ask::PutKey(key) => needs.keys.push(Arc::clone(&key.tenant)),
-            Ask::RevokeKey { tenant, .. } => needs.keys.push(Arc::clone(tenant)),
+            Ask::Claim(ask) => claim(store, &ask.handler, &ask.about(), &mut found)?,
+            Ask::Call(ask) => claim(store, &ask.handler, &ask.about(), &mut found)?,
+            Ask::PutKey(key) => found.needs.keys.push(Arc::clone(&key.tenant)),
+            Ask::RevokeKey { tenant, .. } => found.needs.keys.push(Arc::clone(tenant)),
         }
     }
-    Ok(needs)
-}
-
-/// Were all documents read under the contract that is in force?
-pub(super) fn is_current(loaded: &Loaded, requests: &[Request]) -> bool {
-    requests.iter().all(|request| match &request.ask {
-        Ask::Submit(submission) => {
-            let version = loaded.streams.get(&submission.stream).map(|stream| stream.facts.version.number);
-            submission.events.iter().all(|event| Some(event.version) == version)
-        }
-        Ask::PutContract { .. }
-        | Ask::Correct(_)
-        | Ask::Close { .. }
-        | Ask::Acknowledge { .. }
-        | Ask::PutHandler { .. }
-        | Ask::Claim(_)
-        | Ask::Call(_)
-        | Ask::PutKey(_)
-        | Ask::RevokeKey { .. } => true,
-    })
-}
-
-fn latest(store: &impl Read, stream: &StreamKey) -> Result<Option<Version>, StoreError> {
-    Ok(store.versions(stream)?.pop())
+    Ok(found)
 }
 
 fn submit(
@@ -86,10 +92,11 @@ fn submit(
     submission: &mut Submission,
     now: Time,
     spare: u128,
-    needs: &mut TurnNeeds,
+    found: &mut Prepared,
 ) -> Result<(), StoreError> {
-    let wanted = needs.streams.entry(submission.stream.clone()).or_default();
-    let Some(version) = latest(store, &submission.stream)? else { return Ok(()) };
+    let version = found.latest(store, &submission.stream)?;
+    let wanted = found.stream(&submission.stream);
+    let Some(version) = version else { return Ok(()) };
     let is_read = submission.events.len() == submission.documents.len()
         && submission.events.iter().all(|event| event.version == version.number);
     if !is_read {
@@ -193,33 +200,33 @@ pub(super) fn subject(
     Ok(found.map(Subject::Entry).ok_or_else(missing))
 }
 
-fn claim(store: &impl Read, handler: &HandlerKey, about: &About<'_>, needs: &mut TurnNeeds) -> Result<(), StoreError> {
+fn claim(store: &impl Read, handler: &HandlerKey, about: &About<'_>, found: &mut Prepared) -> Result<(), StoreError> {
     let About { event_id, lane, .. } = *about;
-    needs.handlers.push(handler.clone());
-    let Some((declared, _)) = store.handler(handler)? else { return Ok(()) };
+    found.needs.handlers.push(handler.clone());
+    let declared = store.handler(handler)?;
+    found.handlers.insert(handler.clone(), declared.is_some());
+    let Some((declared, _)) = declared else { return Ok(()) };
     let tenant = &handler.tenant;
     let stream = declared.stream.map(|name| StreamKey { tenant: Arc::clone(tenant), stream: Arc::from(name) });
     let mut scope = None;
     if let Some(stream) = &stream {
-        scope = latest(store, stream)?.map(|version| version.contract.identity.scope);
-        needs.streams.entry(stream.clone()).or_default();
+        scope = found.latest(store, stream)?.map(|version| version.contract.identity.scope);
+        found.stream(stream);
     }
     let entry = |stream: &StreamKey, identity: &Identity| store.entry(stream, identity);
     let with_id = |stream: &StreamKey, id: &str| store.entries_with_id(stream, id);
     if let (Some(stream), Some(Scope::Lane), None) = (&stream, scope, lane) {
         // All of them, so that the decision sees whether there are several.
-        let found = store.entries_with_id(stream, event_id)?;
-        let wanted = needs.streams.entry(stream.clone()).or_default();
-        wanted.needs.identities.extend(found.iter().map(|entry| entry.identity));
+        let all = store.entries_with_id(stream, event_id)?;
+        found.stream(stream).needs.identities.extend(all.iter().map(|entry| entry.identity));
     }
     let Ok(subject) = subject(stream.as_ref(), about, scope, entry, with_id)? else { return Ok(()) };
     if let (Subject::Entry(entry), Some(stream)) = (&subject, &stream) {
-        let wanted = needs.streams.entry(stream.clone()).or_default();
-        wanted.needs.identities.push(entry.identity);
-        needs.handler_lanes.push((handler.clone(), Arc::clone(&entry.lane)));
+        found.stream(stream).needs.identities.push(entry.identity);
+        found.needs.handler_lanes.push((handler.clone(), Arc::clone(&entry.lane)));
     } else if let Some(lane) = lane {
-        needs.handler_lanes.push((handler.clone(), Arc::from(lane)));
+        found.needs.handler_lanes.push((handler.clone(), Arc::from(lane)));
     }
-    needs.claims.push((handler.clone(), subject.identity()));
+    found.needs.claims.push((handler.clone(), subject.identity()));
     Ok(())
 }

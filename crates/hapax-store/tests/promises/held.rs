@@ -68,3 +68,32 @@ impl<S: Store> Store for Overtaken<'_, S> {
         self.0.store.commit(write)
     }
 }
+
+/// A store in which another server takes its turns just before this one's load.
+pub(crate) struct Early<'s, S> {
+    pub(crate) store: &'s mut S,
+    pub(crate) meanwhile: Vec<Request>,
+}
+
+impl<S: Store> Store for Early<'_, S> {
+    type Reader = S::Reader;
+
+    fn reader(&self) -> &S::Reader {
+        self.store.reader()
+    }
+
+    fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        self.store.tenant(name, salt)
+    }
+
+    fn load(&mut self, needs: &TurnNeeds) -> Result<Loaded, StoreError> {
+        for request in std::mem::take(&mut self.meanwhile) {
+            turn(self.store, &mut [request])?;
+        }
+        self.store.load(needs)
+    }
+
+    fn commit(&mut self, write: Write) -> Result<(), StoreError> {
+        self.store.commit(write)
+    }
+}

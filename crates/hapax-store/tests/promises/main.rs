@@ -30,6 +30,16 @@ macro_rules! promises {
             }
 
             #[test]
+            fn a_commit_on_any_fact_that_has_changed_is_a_conflict_and_writes_nothing() {
+                super::suite::a_commit_on_any_fact_that_has_changed_is_a_conflict_and_writes_nothing($open);
+            }
+
+            #[test]
+            fn a_turn_whose_contract_or_handler_came_after_it_had_looked_is_taken_again() {
+                super::suite::a_turn_whose_contract_or_handler_came_after_it_had_looked_is_taken_again($open);
+            }
+
+            #[test]
             fn a_turn_that_met_a_conflict_is_taken_again_with_new_facts() {
                 super::suite::a_turn_that_met_a_conflict_is_taken_again_with_new_facts($open);
             }

@@ -10,7 +10,7 @@ use hapax_store::seam::{AttemptFilter, Read, Store, StoreError, Write};
 use hapax_store::turn::{Ask, turn};
 use serde_json::{Value, json};
 
-use super::held::{Held, Overtaken, held};
+use super::held::{Early, Held, Overtaken, held};
 use super::world::*;
 
 /// Promise 1. One stale head among several makes the whole write fail: other streams, handlers, claims, requests.
@@ -56,6 +56,53 @@ pub(crate) fn a_commit_on_a_head_that_has_moved_is_a_conflict_and_writes_nothing
             assert_eq!(snapshot(&mut store, "t"), before);
         }
     }
+}
+
+/// Promise 2, for what has no head: two servers give out the same claim, answer the same request, change the same key or
+/// declare the same handler. Only the first to commit does.
+pub(crate) fn a_commit_on_any_fact_that_has_changed_is_a_conflict_and_writes_nothing<S: Store>(open: impl Fn() -> S) {
+    let declare = || {
+        let key = hapax_store::seam::HandlerKey { handler: Arc::from("other"), ..handler("t") };
+        request(Ask::PutHandler { key, handler: Box::new(Handler::new("other")) })
+    };
+    let asked: [fn() -> hapax_store::turn::Request; 3] =
+        [|| claim("t", "e1"), || done("t", "e1", 1), || keyed("t", claim("t", "e1"))];
+    for (index, ask) in asked.into_iter().chain([declare as fn() -> _]).enumerate() {
+        let mut store = open();
+        found(&mut store, "t");
+        take(&mut store, vec![submit(&stream("t", "one"), &[event(1)])]);
+        if index == 1 {
+            take(&mut store, vec![claim("t", "e1")]);
+        }
+        let early = held(&mut store, vec![ask()]);
+        let late = held(&mut store, vec![ask()]);
+        assert_eq!(store.commit(early), Ok(()));
+        let before = snapshot(&mut store, "t");
+        assert_eq!(store.commit(late), Err(StoreError::Conflict), "request {index}");
+        assert_eq!(snapshot(&mut store, "t"), before);
+    }
+}
+
+/// What a turn asks for depends on contracts and handlers. One that comes between the asking and the loading must not
+/// leave an event without a verdict, or give out a claim that is held.
+pub(crate) fn a_turn_whose_contract_or_handler_came_after_it_had_looked_is_taken_again<S: Store>(open: impl Fn() -> S) {
+    let late = stream("t", "late");
+    let mut store = open();
+    found(&mut store, "t");
+    let mut requests = vec![submit(&late, &[event(1)])];
+    let mut early = Early { store: &mut store, meanwhile: vec![put(&late)] };
+    let answers = turn(&mut early, &mut requests).expect("a turn");
+    let body: Value = serde_json::from_slice(&answers[0].body).expect("JSON");
+    assert_eq!(body["results"][0]["verdict"], "accepted", "{body}");
+
+    let mut store = open();
+    store.tenant(&Arc::from("t"), [7; 32]).expect("a tenant");
+    let bare = || request(Ask::PutHandler { key: handler("t"), handler: Box::new(Handler::new("h")) });
+    let mut requests = vec![claim("t", "e1")];
+    let mut early = Early { store: &mut store, meanwhile: vec![bare(), claim("t", "e1")] };
+    let answers = turn(&mut early, &mut requests).expect("a turn");
+    let body: Value = serde_json::from_slice(&answers[0].body).expect("JSON");
+    assert_eq!(body["decision"], "in_progress", "{body}");
 }
 
 /// What promise 2 is for: the same event, sent to two servers at once, is accepted once.

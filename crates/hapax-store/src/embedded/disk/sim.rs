@@ -73,6 +73,27 @@ impl SimDisk {
         self.world().restart();
     }
 
+    /// Did the machine stop in one of its calls? Every call fails until the next restart.
+    pub fn is_off(&self) -> bool {
+        self.world().is_off()
+    }
+
+    /// From now on keeps what the disk is just before a call: that is what a machine finds that stopped there. At most so
+    /// many, spread evenly over `calls` calls.
+    pub fn keep_images(&self, max: usize, calls: u64) {
+        self.world().keep_images(max, calls);
+    }
+
+    /// The images that were kept, each a disk of its own with chances of its own. No more are kept.
+    pub fn take_images(&self, seed: u64) -> Vec<Self> {
+        let images = self.world().take_images();
+        let own = |(number, mut world): (usize, World)| {
+            world.reseed(seed.wrapping_add(number as u64));
+            Self { world: Arc::new(Mutex::new(world)) }
+        };
+        images.into_iter().enumerate().map(own).collect()
+    }
+
     /// How large the disk is, all files included.
     pub fn set_capacity(&self, bytes: u64) {
         self.world().set_capacity(bytes);

@@ -3,6 +3,7 @@
 //! Not here: calls, faults and paths, which are the world's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The unit that a disk keeps or loses.
 pub(super) const SECTOR: usize = 512;
@@ -36,11 +37,12 @@ pub(super) enum Node {
     Dir(DirNode),
 }
 
-/// A file: `cache` is what is read, `durable` what survives, `dirty` the sectors that a sync has yet to write.
+/// A file: `cache` is what is read, `durable` what survives, `dirty` the sectors that a sync has yet to write. Bytes are
+/// shared between a disk and its images until one of them writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileNode {
-    pub(super) cache: Vec<u8>,
-    durable: Vec<u8>,
+    pub(super) cache: Arc<Vec<u8>>,
+    durable: Arc<Vec<u8>>,
     dirty: BTreeSet<usize>,
 }
 
@@ -50,36 +52,42 @@ impl FileNode {
             return;
         }
         let end = at + bytes.len();
-        if self.cache.len() < end {
-            self.cache.resize(end, 0);
+        let cache = Arc::make_mut(&mut self.cache);
+        if cache.len() < end {
+            cache.resize(end, 0);
         }
-        self.cache[at..end].copy_from_slice(bytes);
+        cache[at..end].copy_from_slice(bytes);
         self.dirty.extend(at / SECTOR..end.div_ceil(SECTOR));
     }
 
     pub(super) fn resize(&mut self, bytes: usize) {
         // A sector that is cut in two, or that grows, is another one afterwards.
         self.dirty.extend(self.cache.len().min(bytes) / SECTOR..self.cache.len().max(bytes).div_ceil(SECTOR));
-        self.cache.resize(bytes, 0);
+        Arc::make_mut(&mut self.cache).resize(bytes, 0);
     }
 
     pub(super) fn sync(&mut self) {
-        self.durable.resize(self.cache.len(), 0);
+        let durable = Arc::make_mut(&mut self.durable);
+        durable.resize(self.cache.len(), 0);
         for sector in std::mem::take(&mut self.dirty) {
             let range = sector * SECTOR..((sector + 1) * SECTOR).min(self.cache.len());
             if range.start < range.end {
-                self.durable[range.clone()].copy_from_slice(&self.cache[range]);
+                durable[range.clone()].copy_from_slice(&self.cache[range]);
             }
         }
     }
 
     /// Each unsynced sector reaches the disk, or not, or in part; all count as clean afterwards.
     pub(super) fn sync_badly(&mut self, random: &mut Random) {
+        if self.dirty.is_empty() && self.durable.len() == self.cache.len() {
+            return;
+        }
+        let durable = Arc::make_mut(&mut self.durable);
         if random.coin() {
-            self.durable.resize(self.cache.len(), 0);
+            durable.resize(self.cache.len(), 0);
         }
         for sector in std::mem::take(&mut self.dirty) {
-            let range = sector * SECTOR..((sector + 1) * SECTOR).min(self.cache.len()).min(self.durable.len());
+            let range = sector * SECTOR..((sector + 1) * SECTOR).min(self.cache.len()).min(durable.len());
             if range.start >= range.end {
                 continue;
             }
@@ -90,7 +98,7 @@ impl FileNode {
                 2 => range.start..middle,
                 _ => middle..range.end,
             };
-            self.durable[kept.clone()].copy_from_slice(&self.cache[kept]);
+            durable[kept.clone()].copy_from_slice(&self.cache[kept]);
         }
     }
 
@@ -99,11 +107,12 @@ impl FileNode {
         let dirty = self.dirty.clone();
         self.sync_badly(random);
         // The length is the file system's, and is not forgotten: it stays to be written.
-        self.durable.resize(self.cache.len(), 0);
+        Arc::make_mut(&mut self.durable).resize(self.cache.len(), 0);
+        let cache = Arc::make_mut(&mut self.cache);
         for sector in dirty {
-            let range = sector * SECTOR..((sector + 1) * SECTOR).min(self.cache.len());
+            let range = sector * SECTOR..((sector + 1) * SECTOR).min(cache.len());
             if range.start < range.end && random.coin() {
-                self.cache[range.clone()].copy_from_slice(&self.durable[range]);
+                cache[range.clone()].copy_from_slice(&self.durable[range]);
             }
         }
     }
@@ -114,7 +123,8 @@ impl FileNode {
     }
 
     pub(super) fn put(&mut self, bytes: &[u8]) {
-        *self = Self { cache: bytes.to_vec(), durable: bytes.to_vec(), dirty: BTreeSet::new() };
+        let bytes = Arc::new(bytes.to_vec());
+        *self = Self { cache: Arc::clone(&bytes), durable: bytes, dirty: BTreeSet::new() };
     }
 }
 

@@ -22,13 +22,24 @@ pub(super) struct World {
     capacity: u64,
     /// Which process this is: the files and locks of an earlier one are gone.
     life: u64,
+    images: Option<Images>,
+}
+
+/// What the disk was just before some calls.
+#[derive(Clone, Debug)]
+struct Images {
+    kept: Vec<World>,
+    left: usize,
+    every: u64,
+    next: u64,
 }
 
 impl World {
     pub(super) fn new(seed: u64) -> Self {
         let nodes = vec![Node::Dir(DirNode::default())];
         let random = Random(seed);
-        Self { random, nodes, calls: 0, fault: None, off: false, locked: false, capacity: 1 << 30, life: 0 }
+        let (calls, life, capacity) = (0, 0, 1 << 30);
+        Self { random, nodes, calls, fault: None, off: false, locked: false, capacity, life, images: None }
     }
 
     pub(super) fn reseed(&mut self, seed: u64) {
@@ -47,6 +58,33 @@ impl World {
         self.calls
     }
 
+    pub(super) fn is_off(&self) -> bool {
+        self.off
+    }
+
+    pub(super) fn keep_images(&mut self, max: usize, calls: u64) {
+        let every = (calls / max.max(1) as u64).max(1);
+        let next = self.calls + 1 + self.random.next() % every;
+        self.images = Some(Images { kept: Vec::new(), left: max, every, next });
+    }
+
+    pub(super) fn take_images(&mut self) -> Vec<World> {
+        self.images.take().map(|images| images.kept).unwrap_or_default()
+    }
+
+    /// Keeps an image if it is time for one.
+    fn keep_image(&mut self) {
+        let Some(mut images) = self.images.take_if(|images| images.left > 0 && images.next <= self.calls + 1) else {
+            return;
+        };
+        let mut image = self.clone();
+        image.fault = None;
+        images.kept.push(image);
+        images.left -= 1;
+        images.next += images.every;
+        self.images = Some(images);
+    }
+
     pub(super) fn set_capacity(&mut self, bytes: u64) {
         self.capacity = bytes;
     }
@@ -56,6 +94,23 @@ impl World {
         (self.off, self.locked) = (false, false);
     }
 
+    /// After a power cut nobody has a file open, so what has no name is gone.
+    fn forget_unnamed(&mut self) {
+        let mut named = vec![false; self.nodes.len()];
+        let mut todo = vec![ROOT];
+        while let Some(node) = todo.pop() {
+            named[node] = true;
+            if let Node::Dir(dir) = &self.nodes[node] {
+                todo.extend(dir.live.values());
+            }
+        }
+        for (node, is_named) in self.nodes.iter_mut().zip(named) {
+            if !is_named {
+                *node = Node::File(FileNode::default());
+            }
+        }
+    }
+
     pub(super) fn power_cut(&mut self) {
         for node in &mut self.nodes {
             match node {
@@ -63,6 +118,7 @@ impl World {
                 Node::Dir(dir) => dir.power_cut(&mut self.random),
             }
         }
+        self.forget_unnamed();
         self.restart();
     }
 
@@ -71,6 +127,7 @@ impl World {
         if self.off {
             return Err(io::Error::other("the machine is off"));
         }
+        self.keep_image();
         self.calls += 1;
         let fault = self.fault.take_if(|it| it.0 == self.calls).map(|it| it.1);
         self.off = fault == Some(Fault::Crash);
@@ -228,11 +285,17 @@ impl World {
     }
 
     pub(super) fn free(&self) -> u64 {
-        let used: usize = self.files().iter().filter_map(|it| Some(self.contents_of(it)?.len())).sum();
-        self.capacity.saturating_sub(used as u64)
+        self.capacity.saturating_sub(self.used(ROOT) as u64)
     }
 
-    fn contents_of(&self, path: &str) -> Option<&Vec<u8>> {
+    fn used(&self, node: usize) -> usize {
+        match &self.nodes[node] {
+            Node::File(file) => file.cache.len(),
+            Node::Dir(dir) => dir.live.values().map(|node| self.used(*node)).sum(),
+        }
+    }
+
+    fn contents_of(&self, path: &str) -> Option<&[u8]> {
         match &self.nodes[self.find(path).ok()?] {
             Node::File(file) => Some(&file.cache),
             Node::Dir(_) => None,
@@ -240,7 +303,7 @@ impl World {
     }
 
     pub(super) fn contents(&self, path: &str) -> Option<Vec<u8>> {
-        self.contents_of(path).cloned()
+        self.contents_of(path).map(<[u8]>::to_vec)
     }
 
     pub(super) fn put(&mut self, path: &str, bytes: &[u8]) {
