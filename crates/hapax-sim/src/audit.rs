@@ -135,10 +135,10 @@ impl Auditor {
                 self.events_told(*stream, sent, (*dry, *single, is_problem, is_known), now, &body);
             }
             What::Claim { handler, event, lane, .. } => {
-                self.claim_told(*handler, event, lane, now, is_problem || is_known, &body);
+                self.claim_told(*handler, event, lane, (now, is_problem || is_known, told.replayed), &body);
             }
             What::Say { handler, event, lane, word } => {
-                self.word_told(*handler, event, lane, word, is_problem || is_known, &body);
+                self.word_told(*handler, event, lane, word, (is_problem || is_known, told.replayed), &body);
             }
             What::Put { stream, .. } if !is_problem => {
                 let version = body["version"].as_u64().unwrap_or(0);

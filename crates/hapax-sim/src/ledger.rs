@@ -16,7 +16,6 @@ use crate::plan::{Plan, TENANTS};
 /// Everything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
-    pub(crate) tenants: Vec<String>,
     pub(crate) streams: Vec<StreamLedger>,
     pub(crate) handlers: Vec<HandlerLedger>,
     /// Every key, by tenant: its id and whether it was revoked.
@@ -25,7 +24,6 @@ pub(crate) struct Ledger {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StreamLedger {
-    pub(crate) is_there: bool,
     pub(crate) head: (u64, [u8; 32]),
     /// The mode of each version of the contract, the first first.
     pub(crate) modes: Vec<String>,
@@ -72,8 +70,7 @@ pub(crate) type Wanted = Vec<Vec<(String, Option<String>)>>;
 
 /// Reads everything.
 pub(crate) fn read(reader: &impl Read, plan: &Plan, wanted: &Wanted) -> Result<Ledger, StoreError> {
-    let mut ledger =
-        Ledger { tenants: reader.tenants()?.iter().map(ToString::to_string).collect(), ..Ledger::default() };
+    let mut ledger = Ledger::default();
     for stream in 0..plan.streams.len() {
         ledger.streams.push(read_stream(reader, plan, stream)?);
     }
@@ -111,7 +108,6 @@ fn read_stream(reader: &impl Read, plan: &Plan, stream: usize) -> Result<StreamL
         }
     }
     Ok(StreamLedger {
-        is_there: !versions.is_empty(),
         head: (head.offset, head.hash),
         modes: versions.iter().map(|version| format!("{:?}", version.contract.mode).to_lowercase()).collect(),
         entries: entries.iter().map(|entry| plain(entry)).collect(),

@@ -15,8 +15,8 @@ pub(crate) struct Sent {
     pub(crate) id: Option<String>,
     /// The lane as it must be told.
     pub(crate) lane: String,
-    /// Which payload under this identity: equal numbers mean the same payload, however it is written.
-    pub(crate) payload: u32,
+    /// The payload in one spelling: equal texts mean the same payload, however it is written.
+    pub(crate) payload: String,
     pub(crate) nonce: Option<String>,
     pub(crate) expected: Option<u64>,
 }

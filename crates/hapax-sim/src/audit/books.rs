@@ -17,7 +17,7 @@ pub(super) struct StreamBooks {
     /// Where each identity was told to stand, and when that was.
     pub(super) places: BTreeMap<String, Vec<(u64, i64)>>,
     /// Duplicates and conflicts: the original's offset, the payload that was sent, whether it was called the same.
-    pub(super) twins: Vec<(u64, u32, bool)>,
+    pub(super) twins: Vec<(u64, String, bool)>,
     /// Attempts that were told: verdict and document.
     pub(super) attempts: BTreeMap<u64, (String, Arc<[u8]>)>,
     pub(super) verdicts_told: u64,

@@ -12,14 +12,14 @@ use crate::plan::Order;
 use crate::words::Word;
 
 impl Auditor {
-    /// `is_nothing`: a problem, or an answer that was told before.
+    /// `is_nothing`: a problem, or an answer that was told before. `is_late`: the answer to an earlier sending, told only now,
+    /// so that nothing follows from when it is told.
     pub(super) fn claim_told(
         &mut self,
         handler: usize,
         event: &str,
         lane: &Option<String>,
-        now: i64,
-        is_nothing: bool,
+        (now, is_nothing, is_late): (i64, bool, bool),
         body: &Value,
     ) {
         if is_nothing {
@@ -36,6 +36,12 @@ impl Auditor {
                 let Some((fence, until)) = lease else {
                     return self.note(Check::Answers, format!("a claim without fence or lease: {body}"));
                 };
+                if is_late {
+                    book.fence = book.fence.max(fence);
+                    book.holder = None;
+                    books.fence_max = fence_max.max(fence);
+                    return;
+                }
                 if fence <= fence_max {
                     wrong.push((Check::Fences, format!("fence {fence} of handler {handler} came after {fence_max}")));
                 }
@@ -72,7 +78,7 @@ impl Auditor {
         event: &str,
         lane: &Option<String>,
         word: &Word,
-        is_nothing: bool,
+        (is_nothing, is_late): (bool, bool),
         body: &Value,
     ) {
         let moment = self.moment;
@@ -85,6 +91,7 @@ impl Auditor {
         let mut wrong = Vec::new();
         if let Some(fence) = word.fence()
             && fence < book.fence
+            && !is_late
         {
             wrong.push((
                 Check::OldFence,
@@ -94,7 +101,7 @@ impl Auditor {
         match word {
             Word::Heartbeat(fence) => {
                 let until = body["lease_until"].as_str().and_then(instant);
-                book.holder = until.map(|until| (*fence, until));
+                book.holder = until.map(|until| (*fence, until)).filter(|_| !is_late);
             }
             Word::Done(fence, _) => {
                 if book.done.is_some_and(|(done, _)| done != *fence) {

@@ -154,8 +154,12 @@ impl Auditor {
             let sent = books.sent.get(&entry.document).map(|(sent, _)| sent);
             let seq = entry.seq.unwrap_or(0);
             let mode = held.modes.get(entry.contract as usize - 1).map(String::as_str);
-            let before = last.insert(&entry.lane, seq);
+            let before = last.insert(&entry.lane, seq).filter(|before| *before > 0);
             match kind {
+                // In a shadow what would have been refused gets no number.
+                Kind::Sourcing if entry.would_reject && entry.seq.is_none() => {
+                    before.map(|before| last.insert(&entry.lane, before));
+                }
                 Kind::Sourcing => {
                     if seq != before.unwrap_or(0) + 1 {
                         let what =

@@ -94,16 +94,21 @@ impl Auditor {
         };
         let keep = self.plan.streams[stream].keep;
         let books = &mut self.streams[stream];
-        if let Some((known, document)) = books.accepted.get(&offset) {
-            let same = known == receipt && sent.is_none_or(|sent| document.as_ref() == Some(&sent.bytes));
+        let document = sent.map(|sent| Arc::clone(&sent.bytes));
+        if let Some((known, before)) = books.accepted.get_mut(&offset) {
+            let same = known == receipt && (before.is_none() || document.is_none() || *before == document);
+            let is_news = before.is_none() && document.is_some();
             if !same {
                 let what = format!("offset {offset} of stream {stream} was told as {known} and as {receipt}");
-                self.note(Check::Original, what);
+                return self.note(Check::Original, what);
             }
-            return;
+            if !is_news {
+                return;
+            }
+            *before = document;
+        } else {
+            books.accepted.insert(offset, (receipt.clone(), document));
         }
-        let document = sent.map(|sent| Arc::clone(&sent.bytes));
-        books.accepted.insert(offset, (receipt.clone(), document));
         let Some(identity) = sent.and_then(|sent| sent.identity.as_ref()) else { return };
         let places = books.places.entry(identity.clone()).or_default();
         let twice = places.iter().any(|(_, before)| keep.is_none_or(|keep| at - before <= keep));
@@ -140,7 +145,7 @@ impl Auditor {
             return;
         };
         let is_same = verdict == "duplicate" && !has(receipt, "states", "IDEMPOTENCY_MISMATCH");
-        self.streams[stream].twins.push((offset, sent.payload, is_same));
+        self.streams[stream].twins.push((offset, sent.payload.clone(), is_same));
         self.accepted(stream, original, None);
         let books = &self.streams[stream];
         let document = books.accepted.get(&offset).and_then(|(_, document)| document.as_ref());
