@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::check::{Check, Violation};
 use crate::ledger::{Ledger, PlainEntry, Wanted};
-use crate::plan::Plan;
+use crate::plan::{Order, Plan};
 use crate::words::{Asked, Told, What};
 use books::{HandlerBooks, StreamBooks};
 pub(crate) use claims::registry_event;
@@ -93,7 +93,9 @@ impl Auditor {
             What::Events { stream, sent, dry: false, .. } => self.streams[*stream].asked(sent),
             What::Events { .. } => {}
             What::Claim { handler, event, lane, seq } => {
-                self.handlers[*handler].claiming(event, lane, *seq, now);
+                // A claim that finds the event stale passes it, and later it is called done like all that has passed.
+                let may_pass = self.plan.handlers[*handler].order == Order::LatestOnly;
+                self.handlers[*handler].claiming(event, lane, *seq, now, may_pass);
             }
             What::Say { handler, event, lane, word } => {
                 self.handlers[*handler].saying(event, lane, word, now, self.moment);
@@ -152,7 +154,8 @@ impl Auditor {
                 let ends = matches!(asked.what, What::EndKey { .. });
                 let book = self.keys.entry((*tenant, id.clone())).or_default();
                 book.unanswered -= 1;
-                if !is_problem {
+                // What was answered to an earlier sending says nothing about now.
+                if !is_problem && !told.replayed {
                     book.told = Some(ends);
                 }
             }

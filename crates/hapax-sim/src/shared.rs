@@ -10,7 +10,7 @@ use hapax_store::seam::{Loaded, Store, StoreError, TurnNeeds, Write};
 
 use crate::house::{Trouble, quietly, take};
 use crate::plan::Plan;
-use crate::words::{Asked, Told};
+use crate::words::{Asked, Told, What};
 
 /// A turn that another server takes meanwhile.
 #[derive(Debug)]
@@ -33,25 +33,31 @@ pub(crate) struct Overtaken<'w> {
 }
 
 impl<'w> Overtaken<'w> {
-    /// Takes a turn with others in between. The outcomes are in the order of their commits, this turn's last.
+    /// Takes a turn with others in between. The outcomes are in the order of their commits; what a turn commits apart is
+    /// told apart.
     pub(crate) fn turn(
         memory: &Memory,
         plan: &'w Plan,
         now: i64,
-        asked: Vec<Asked>,
+        asked: &[Asked],
         meanwhile: Vec<Meanwhile>,
     ) -> Vec<Outcome> {
         let mut store = Self { memory: memory.clone(), plan, now, meanwhile, outcomes: Vec::new() };
-        let mut answers = Vec::new();
-        let error = quietly(|| take(&mut store, plan, &asked, now, &mut answers)).err();
+        let is_put = |asked: &Asked| matches!(asked.what, What::Put { .. });
+        let mut failed = None;
+        for together in asked.chunk_by(|one, next| !is_put(one) && !is_put(next)) {
+            let mut answers = Vec::new();
+            if failed.is_none() {
+                failed = quietly(|| take(&mut store, plan, together, now, &mut answers)).err();
+            }
+            store.outcomes.push((together.to_vec(), answers, failed.clone()));
+        }
         // What nobody got round to is taken afterwards.
         while !store.meanwhile.is_empty() {
             let at_load = store.meanwhile[0].at_load;
             store.let_another(at_load);
         }
-        let mut outcomes = store.outcomes;
-        outcomes.push((asked, answers, error));
-        outcomes
+        store.outcomes
     }
 
     fn let_another(&mut self, at_load: bool) {

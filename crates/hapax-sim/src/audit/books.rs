@@ -93,6 +93,8 @@ pub(super) struct ClaimBook {
     pub(super) unanswered: u32,
     /// The number of the event in its lane, in a bare registry.
     pub(super) seq: Option<u64>,
+    /// May it have been found stale?
+    pub(super) may_have_passed: bool,
     /// The greatest fence that was told.
     pub(super) fence: u64,
     pub(super) done: Option<(u64, u64)>,
@@ -107,8 +109,9 @@ impl HandlerBooks {
         self.claims.entry((event.to_owned(), lane.clone())).or_default()
     }
 
-    pub(super) fn claiming(&mut self, event: &str, lane: &Option<String>, seq: Option<u64>, now: i64) {
+    pub(super) fn claiming(&mut self, event: &str, lane: &Option<String>, seq: Option<u64>, now: i64, may_pass: bool) {
         let book = self.book(event, lane);
+        book.may_have_passed |= may_pass;
         book.latest = book.latest.max(now);
         book.seq = seq;
     }

@@ -56,7 +56,7 @@ fn turn(world: &mut World, memory: &Memory) {
     }
     world.tell("turn", format_args!("{} requests, {} turns of others meanwhile", asked.len(), meanwhile.len()));
     let plan = world.plan.clone();
-    for (asked, answers, trouble) in Overtaken::turn(memory, &plan, world.now, asked, meanwhile) {
+    for (asked, answers, trouble) in Overtaken::turn(memory, &plan, world.now, &asked, meanwhile) {
         let mut answers: Vec<_> = answers.into_iter().map(Some).collect();
         match trouble {
             None => {}
