@@ -25,6 +25,7 @@ use crate::plan::{Order, Plan};
 use crate::words::{Asked, Told, What};
 use books::{HandlerBooks, StreamBooks};
 pub(crate) use claims::registry_event;
+use events::Answered;
 pub(crate) use plainly::period;
 use requests::Requests;
 
@@ -134,7 +135,13 @@ impl Auditor {
         let is_known = self.answered(&asked, now, told, &body, is_problem);
         match &asked.what {
             What::Events { stream, sent, dry, single, .. } => {
-                self.events_told(*stream, sent, (*dry, *single, is_problem, is_known), now, &body);
+                self.events_told(
+                    *stream,
+                    sent,
+                    Answered { dry: *dry, single: *single, is_nothing: is_problem || is_known, is_late: told.replayed },
+                    now,
+                    &body,
+                );
             }
             What::Claim { handler, event, lane, .. } => {
                 self.claim_told(*handler, event, lane, (now, is_problem || is_known, told.replayed), &body);

@@ -23,6 +23,8 @@ pub(crate) struct Clients {
     lanes: Vec<Vec<&'static str>>,
     /// The next number of a lane, and the highest that the ledger was heard to have.
     next: BTreeMap<(usize, &'static str), u64>,
+    /// How often the producer of a lane was started afresh.
+    epochs: BTreeMap<(usize, &'static str), u64>,
     heard: BTreeMap<(usize, String), u64>,
     /// How wrong each producer's clock is.
     lies: Vec<i64>,
@@ -61,6 +63,7 @@ impl Clients {
             made: plan.streams.iter().map(|_| Vec::new()).collect(),
             lanes: lanes.collect(),
             next: BTreeMap::new(),
+            epochs: BTreeMap::new(),
             heard: BTreeMap::new(),
             lies: vec![0, -20 * SECOND, 3 * SECOND, *[-2 * HOUR, 400 * SECOND].get(random.below(2)).unwrap_or(&0)],
             read: plan.streams.iter().map(|_| Vec::new()).collect(),
@@ -110,7 +113,12 @@ impl Clients {
             };
         }
         let lane = *random.pick(&self.lanes[stream]);
+        let epoch = self.epochs.entry((stream, lane)).or_insert(0);
         let next = self.next.entry((stream, lane)).or_insert(1);
+        if random.once_in(30) {
+            (*epoch, *next) = (*epoch + 1, 1);
+        }
+        let epoch = epoch.saturating_sub(u64::from(random.once_in(12)));
         let seq = match random.weighted(&[10, 2, 2]) {
             0 => *next,
             1 => *next + 1 + random.below(3) as u64,
@@ -125,7 +133,7 @@ impl Clients {
         };
         let observed = observed(random, now, self.lies[producer]);
         let nonce = if random.once_in(10) { count as u64 / 2 } else { count as u64 };
-        let says = Says { seq, expected, observed, nonce };
+        let says = Says { seq, epoch, expected, observed, nonce };
         let made = Made::draw(random, &self.plan.streams[stream], lane, count, &says);
         let sent = made.written(0, 0);
         self.made[stream].push(made);

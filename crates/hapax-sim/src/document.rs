@@ -40,6 +40,8 @@ pub(crate) struct Made {
 #[derive(Clone, Debug)]
 pub(crate) struct Says {
     pub(crate) seq: u64,
+    /// How often it was started afresh.
+    pub(crate) epoch: u64,
     pub(crate) expected: Option<u64>,
     pub(crate) observed: i64,
     /// Distinguishes nonces.
@@ -140,6 +142,9 @@ impl Made {
                 ("data", Value::Payload(amount)),
             ],
         };
+        if says.epoch > 0 && matches!(plan.kind, Kind::Strict | Kind::Tolerant) {
+            made.members.push(("epoch", Value::Number(says.epoch.to_string())));
+        }
         made.members.push(("owner", text(owner)));
         if plan.is_by_lane() {
             made.identity = Some(as_json(&[lane, &id]));

@@ -21,6 +21,8 @@ pub(crate) struct Plan {
     pub(crate) handlers: Vec<HandlerPlan>,
     /// Does the clock jump by days, or only by seconds?
     pub(crate) wild_clock: bool,
+    /// Do clients wait until streams and handlers are there?
+    pub(crate) is_patient: bool,
 }
 
 /// The kinds of contracts.
@@ -45,6 +47,8 @@ pub(crate) struct StreamPlan {
     pub(crate) kind: Kind,
     /// How long ids are kept, if not for ever.
     pub(crate) keep: Option<i64>,
+    /// How long attempts are kept.
+    pub(crate) audit_keep: i64,
     /// The counter `usage`: its period and its lateness.
     pub(crate) period: &'static str,
     pub(crate) lateness: Option<i64>,
@@ -77,6 +81,7 @@ impl StreamPlan {
         if let Some(keep) = self.keep {
             text.push_str(&format!("keep = \"{}s\"\n", keep / SECOND));
         }
+        text.push_str(&format!("[audit]\nkeep = \"{}s\"\n", self.audit_keep / SECOND));
         match self.kind {
             // Twice what two copies of an event can be apart.
             Kind::Tolerant if self.keep.is_some() => text.push_str("[time]\npast = \"1h\"\nlate = \"10m\"\n"),
@@ -124,13 +129,14 @@ impl Plan {
                 | Kind::Measurements
                 | Kind::CloudEvents => None,
             };
+            let audit_keep = *random.pick(&[600 * SECOND, 3 * HOUR, 30 * DAY]);
             let period = *random.pick(&["month", "day", "hour", "none"]);
             let lateness = *random.pick(&[Some(48 * HOUR), Some(HOUR), Some(5 * SECOND), None]);
             let same = *random.pick(&["replay", "reject"]);
             let different = *random.pick(&["reject", "reject", "warn"]);
             let plan = |tenant| {
                 let name = (*name).to_owned();
-                StreamPlan { tenant, name, kind, keep, period, lateness, same, different }
+                StreamPlan { tenant, name, kind, keep, audit_keep, period, lateness, same, different }
             };
             streams.push(plan(0));
             if streams.len() == 1 || random.once_in(2) {
@@ -138,7 +144,7 @@ impl Plan {
             }
         }
         let handlers = (0..1 + random.below(3)).map(|number| HandlerPlan::draw(random, number, &streams)).collect();
-        Self { streams, handlers, wild_clock: random.once_in(3) }
+        Self { streams, handlers, wild_clock: random.once_in(3), is_patient: !random.once_in(3) }
     }
 }
 

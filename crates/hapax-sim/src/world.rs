@@ -129,7 +129,7 @@ impl World {
     }
 
     fn next_asked(&mut self) -> Asked {
-        if !self.again.is_empty() && (self.numbers < 12 || self.random.once_in(2)) {
+        if !self.again.is_empty() && (self.plan.is_patient && self.numbers < 12 || self.random.once_in(2)) {
             // Not always in the order in which they were first sent.
             let place = self.random.below(self.again.len().min(3));
             if let Some(Asked { client, key, what, .. }) = self.again.remove(place) {
@@ -175,7 +175,7 @@ impl World {
             );
             self.auditor.told(one.number, told);
             self.clients.hear(&one, told);
-            let failed = told.status >= 500;
+            let failed = told.status >= 500 || told.status == 404;
             self.retry(one, if failed { 3 } else { 1 });
         }
     }

@@ -18,9 +18,11 @@ pub(super) struct StreamBooks {
     pub(super) places: BTreeMap<String, Vec<(u64, i64)>>,
     /// Duplicates and conflicts: the original's offset, the payload that was sent, whether it was called the same.
     pub(super) twins: Vec<(u64, String, bool)>,
-    /// Attempts that were told: verdict and document.
-    pub(super) attempts: BTreeMap<u64, (String, Arc<[u8]>)>,
+    /// Attempts that were told: verdict, document, and when.
+    pub(super) attempts: BTreeMap<u64, (String, Arc<[u8]>, i64)>,
+    /// Verdicts that were told, and how many of them were `accepted`.
     pub(super) verdicts_told: u64,
+    pub(super) accepted_told: u64,
     /// Documents in requests without an answer.
     pub(super) documents_unanswered: u64,
     /// What a follower read.
@@ -43,6 +45,7 @@ impl Default for StreamBooks {
             twins: Vec::new(),
             attempts: BTreeMap::new(),
             verdicts_told: 0,
+            accepted_told: 0,
             documents_unanswered: 0,
             seen: BTreeMap::new(),
             manual: BTreeMap::new(),

@@ -176,7 +176,7 @@ impl Auditor {
                     Order::LatestOnly => {
                         let rank = |key: &(String, Option<String>)| match plan.stream {
                             Some(_) => lanes.rank(key),
-                            None => Some((key.1.clone().unwrap_or_default(), books.claims[key].seq?)),
+                            None => Some((key.1.clone().unwrap_or_default(), (0, books.claims[key].seq?))),
                         };
                         let Some((lane, mine)) = rank(key) else { continue };
                         let later = books.claims.iter().find(|(other, it)| {
@@ -201,7 +201,7 @@ pub(crate) fn registry_event(lane: &Option<String>, seq: u64) -> (String, Option
 /// The order of a stream's lanes, by the names that claims use. An id that was used twice has no single place.
 #[derive(Default)]
 struct Lanes {
-    places: BTreeMap<(String, Option<String>), Vec<(String, u64, Option<(String, Option<String>)>)>>,
+    places: BTreeMap<(String, Option<String>), Vec<(String, (u64, u64), Option<(String, Option<String>)>)>>,
 }
 
 impl Lanes {
@@ -211,7 +211,8 @@ impl Lanes {
         for entry in entries.iter().filter(|entry| entry.kind == 0) {
             let key = (entry.id.clone(), by_lane.then(|| entry.lane.clone()));
             let before = last.insert(&entry.lane, key.clone());
-            let rank = entry.seq.unwrap_or(entry.offset);
+            // Epoch first; what has no number is ranked by its offset.
+            let rank = entry.seq.map_or((0, entry.offset), |seq| (entry.epoch, seq));
             lanes.places.entry(key).or_default().push((entry.lane.clone(), rank, before));
         }
         lanes
@@ -222,7 +223,7 @@ impl Lanes {
         before.clone().filter(|before| self.places.get(before).is_some_and(|places| places.len() == 1))
     }
 
-    fn rank(&self, key: &(String, Option<String>)) -> Option<(String, u64)> {
+    fn rank(&self, key: &(String, Option<String>)) -> Option<(String, (u64, u64))> {
         let [(lane, rank, _)] = self.places.get(key)?.as_slice() else { return None };
         Some((lane.clone(), *rank))
     }

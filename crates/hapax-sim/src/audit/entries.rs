@@ -148,7 +148,8 @@ impl Auditor {
     fn check_numbers(&self, stream: usize, held: &StreamLedger, found: &mut Found) {
         let (books, kind) = (&self.streams[stream], self.plan.streams[stream].kind);
         let mut last: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut taken: BTreeMap<(&str, u64), u64> = BTreeMap::new();
+        let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        let mut taken: BTreeMap<(&str, u64, u64), u64> = BTreeMap::new();
         let mut nonces: BTreeMap<(&str, &str), &PlainEntry> = BTreeMap::new();
         for entry in held.entries.iter().filter(|entry| entry.kind == 0) {
             let sent = books.sent.get(&entry.document).map(|(sent, _)| sent);
@@ -175,12 +176,15 @@ impl Auditor {
                     }
                 }
                 Kind::Strict | Kind::Tolerant if books.always_enforced => {
-                    if let Some(other) = taken.insert((&entry.lane, seq), entry.offset) {
+                    if let Some(other) = taken.insert((&entry.lane, entry.epoch, seq), entry.offset) {
                         let what = format!("number {seq} of {} stands at {other} and {}", entry.lane, entry.offset);
                         found.push((Check::Numbers, what));
                     }
-                    if kind == Kind::Strict && before.is_some_and(|before| before >= seq) {
-                        found.push((Check::Numbers, format!("number {seq} of {} goes back", entry.lane)));
+                    let mine = (entry.epoch, seq);
+                    let before = latest.insert(&entry.lane, mine).unwrap_or_default();
+                    if entry.epoch < before.0 || kind == Kind::Strict && mine <= before {
+                        let what = format!("{mine:?} came after {before:?} in {}", entry.lane);
+                        found.push((Check::Numbers, what));
                     }
                     let Some(nonce) = sent.and_then(|sent| sent.nonce.as_deref()) else { continue };
                     if let Some(other) = nonces.insert((&entry.lane, nonce), entry)

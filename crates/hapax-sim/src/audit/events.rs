@@ -10,21 +10,32 @@ use crate::check::Check;
 use crate::ledger::Ledger;
 use crate::words::Sent;
 
+/// How some events were answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answered {
+    /// A trial.
+    pub(super) dry: bool,
+    /// One receipt instead of a list.
+    pub(super) single: bool,
+    /// A problem, or the very answer that was told before.
+    pub(super) is_nothing: bool,
+    /// The answer to an earlier sending, told only now: nothing follows from when it is told.
+    pub(super) is_late: bool,
+}
+
 impl Auditor {
-    /// `dry`: a trial. `single`: one receipt instead of a list. `is_problem`: nothing was written. `is_known`: the same
-    /// answer was told before.
     pub(super) fn events_told(
         &mut self,
         stream: usize,
         sent: &[Sent],
-        (dry, single, is_problem, is_known): (bool, bool, bool, bool),
+        Answered { dry, single, is_nothing, is_late }: Answered,
         now: i64,
         body: &Value,
     ) {
         if !dry {
             self.streams[stream].answered(sent);
         }
-        if is_problem || is_known {
+        if is_nothing {
             return;
         }
         let one = std::slice::from_ref(body);
@@ -36,12 +47,13 @@ impl Auditor {
             return self.trial(receipts);
         }
         self.streams[stream].verdicts_told += sent.len() as u64;
-        for (sent, receipt) in sent.iter().zip(receipts) {
+        for (sent, receipt) in sent.iter().zip(receipts).filter(|_| !is_late) {
             self.known_first(stream, sent, receipt, now);
         }
         for (sent, receipt) in sent.iter().zip(receipts) {
             self.same_names(sent, receipt);
             if receipt["verdict"] == "accepted" {
+                self.streams[stream].accepted_told += 1;
                 self.accepted(stream, receipt, Some(sent));
             }
         }
@@ -124,11 +136,12 @@ impl Auditor {
         if verdict == "duplicate" || verdict == "conflict" {
             self.twin(stream, sent, receipt, verdict);
         }
-        let Some(number) = receipt["attempt"].as_u64() else {
+        let at = receipt["ingested_at"].as_str().and_then(instant);
+        let Some((number, at)) = receipt["attempt"].as_u64().zip(at) else {
             return self.note(Check::Answers, format!("an attempt without a number: {receipt}"));
         };
         let books = &mut self.streams[stream];
-        let known = books.attempts.insert(number, (verdict.to_owned(), Arc::clone(&sent.bytes)));
+        let known = books.attempts.insert(number, (verdict.to_owned(), Arc::clone(&sent.bytes), at));
         if known.is_some() {
             self.note(Check::Attempts, format!("attempt {number} of stream {stream} was told twice"));
         }

@@ -11,7 +11,7 @@ use super::World;
 use crate::check::Check;
 use crate::door::{problem, stream_key};
 use crate::house::{House, Trouble};
-use crate::ledger::plain;
+use crate::ledger::{Ledger, plain};
 
 /// How often a start may be hit in a row.
 const HITS_MAX: usize = 4;
@@ -301,8 +301,10 @@ fn probe(world: &mut World, house: &House, disk: SimDisk, kind: &'static str) {
     }
     match branch.open(0, world.random.next()) {
         Ok(()) => {
-            if let Some(ledger) = look(world, &mut branch) {
-                world.auditor.check(&ledger);
+            let Some(ledger) = look(world, &mut branch) else { return };
+            world.auditor.check(&ledger);
+            if world.random.once_in(2) {
+                shown_is_durable(world, &mut branch, &ledger);
             }
         }
         Err(Trouble::Panic(what)) => world.violated(Check::Panicked, what),
@@ -313,8 +315,24 @@ fn probe(world: &mut World, house: &House, disk: SimDisk, kind: &'static str) {
     }
 }
 
+/// Whatever a start has shown is there after the next power cut, also what nobody was told of.
+fn shown_is_durable(world: &mut World, branch: &mut House, shown: &Ledger) {
+    *world.crashes.entry("idle").or_default() += 1;
+    branch.die(true);
+    if let Err(trouble) = branch.open(0, world.random.next()) {
+        return world.violated(Check::Refused, format!("a second start on a branch: {trouble}"));
+    }
+    let Some(again) = look(world, branch) else { return };
+    world.auditor.check(&again);
+    for (stream, (before, after)) in shown.streams.iter().zip(&again.streams).enumerate() {
+        if !after.entries.starts_with(&before.entries) || !after.attempts.starts_with(&before.attempts) {
+            world.violated(Check::Vanished, format!("what a start showed of stream {stream} was gone after the next"));
+        }
+    }
+}
+
 /// Everything that can be read. An index that turns out to be damaged is built again by one restart, and only one.
-fn look(world: &mut World, house: &mut House) -> Option<crate::ledger::Ledger> {
+fn look(world: &mut World, house: &mut House) -> Option<Ledger> {
     for _ in 0..2 {
         match house.read(&world.plan, &world.auditor.wanted()) {
             Ok(ledger) => return Some(ledger),
