@@ -86,7 +86,7 @@ fn ask(plan: &Plan, what: &What, caller: Caller, now: Time) -> Ask {
                 order: match it.order {
                     Order::None => claim::Order::None,
                     Order::LatestOnly => claim::Order::LatestOnly,
-                    Order::InOrder => claim::Order::InOrder,
+                    Order::Sequential => claim::Order::InOrder,
                 },
                 lease: Span::from_millis(it.lease.unsigned_abs() / 1_000_000),
                 heartbeat: Span::from_secs(1),

@@ -100,7 +100,7 @@ impl StreamPlan {
 pub(crate) enum Order {
     None,
     LatestOnly,
-    InOrder,
+    Sequential,
 }
 
 /// A handler as its owner declares it.
@@ -152,7 +152,7 @@ impl HandlerPlan {
     fn draw(random: &mut Random, number: usize, streams: &[StreamPlan]) -> Self {
         let stream = (!random.once_in(4)).then(|| random.below(streams.len()));
         let tenant = stream.map_or_else(|| random.below(2), |stream| streams[stream].tenant);
-        let order = *random.pick(&[Order::None, Order::LatestOnly, Order::InOrder]);
+        let order = *random.pick(&[Order::None, Order::LatestOnly, Order::Sequential]);
         let lease = *random.pick(&[5 * SECOND, 30 * SECOND, 900 * SECOND]);
         let attempts_max = *random.pick(&[1, 2, 5]);
         Self { tenant, name: format!("h{number}"), stream, order, lease, attempts_max }

@@ -7,13 +7,19 @@ use serde_json::Value;
 
 use crate::words::{Sent, Word};
 
+/// A document as it was sent.
+pub(super) type Document = Arc<[u8]>;
+
+/// An event as claims name it: its id, and its lane where ids are unique within lanes only.
+pub(super) type ClaimKey = (String, Option<String>);
+
 /// All that is known about one stream.
 #[derive(Debug)]
 pub(super) struct StreamBooks {
     /// Every document that was ever sent, and in how many requests without an answer.
     pub(super) sent: BTreeMap<Arc<[u8]>, (Sent, u32)>,
     /// Accepted receipts that were told, by offset, with the document if it is known.
-    pub(super) accepted: BTreeMap<u64, (Value, Option<Arc<[u8]>>)>,
+    pub(super) accepted: BTreeMap<u64, (Value, Option<Document>)>,
     /// Where each identity was told to stand, and when that was.
     pub(super) places: BTreeMap<String, Vec<(u64, i64)>>,
     /// Duplicates and conflicts: the original's offset, the payload that was sent, whether it was called the same.
@@ -80,9 +86,9 @@ impl StreamBooks {
 #[derive(Debug, Default)]
 pub(super) struct HandlerBooks {
     pub(super) fence_max: u64,
-    pub(super) claims: BTreeMap<(String, Option<String>), ClaimBook>,
+    pub(super) claims: BTreeMap<ClaimKey, ClaimBook>,
     /// In the order told: when, and which event was given out.
-    pub(super) given: Vec<(u64, (String, Option<String>))>,
+    pub(super) given: Vec<(u64, ClaimKey)>,
 }
 
 /// All that is known about one claim.
@@ -133,7 +139,7 @@ impl HandlerBooks {
         }
     }
 
-    pub(super) fn wanted(&self) -> Vec<(String, Option<String>)> {
+    pub(super) fn wanted(&self) -> Vec<ClaimKey> {
         self.claims.iter().filter(|(_, book)| book.fence > 0).map(|(key, _)| key.clone()).collect()
     }
 }

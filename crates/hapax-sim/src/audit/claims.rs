@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::books::ClaimKey;
 use super::plainly::instant;
 use super::{Auditor, Found};
 use crate::check::Check;
@@ -160,7 +161,7 @@ impl Auditor {
                 let book = &books.claims[key];
                 match plan.order {
                     Order::None => {}
-                    Order::InOrder => {
+                    Order::Sequential => {
                         let before = match plan.stream {
                             Some(_) => lanes.before(key),
                             None => book.seq.filter(|seq| *seq > 1).map(|seq| registry_event(&key.1, seq - 1)),
@@ -174,7 +175,7 @@ impl Auditor {
                         }
                     }
                     Order::LatestOnly => {
-                        let rank = |key: &(String, Option<String>)| match plan.stream {
+                        let rank = |key: &ClaimKey| match plan.stream {
                             Some(_) => lanes.rank(key),
                             None => Some((key.1.clone().unwrap_or_default(), (0, books.claims[key].seq?))),
                         };
@@ -198,16 +199,19 @@ pub(crate) fn registry_event(lane: &Option<String>, seq: u64) -> (String, Option
     (format!("b{}-{seq}", lane.as_deref().unwrap_or_default()), lane.clone())
 }
 
+/// Lane, rank, and the event before it in the lane.
+type Standing = (String, (u64, u64), Option<ClaimKey>);
+
 /// The order of a stream's lanes, by the names that claims use. An id that was used twice has no single place.
 #[derive(Default)]
 struct Lanes {
-    places: BTreeMap<(String, Option<String>), Vec<(String, (u64, u64), Option<(String, Option<String>)>)>>,
+    places: BTreeMap<ClaimKey, Vec<Standing>>,
 }
 
 impl Lanes {
     fn of(entries: &[PlainEntry], by_lane: bool) -> Self {
         let mut lanes = Self::default();
-        let mut last: BTreeMap<&str, (String, Option<String>)> = BTreeMap::new();
+        let mut last: BTreeMap<&str, ClaimKey> = BTreeMap::new();
         for entry in entries.iter().filter(|entry| entry.kind == 0) {
             let key = (entry.id.clone(), by_lane.then(|| entry.lane.clone()));
             let before = last.insert(&entry.lane, key.clone());
@@ -218,12 +222,12 @@ impl Lanes {
         lanes
     }
 
-    fn before(&self, key: &(String, Option<String>)) -> Option<(String, Option<String>)> {
+    fn before(&self, key: &ClaimKey) -> Option<ClaimKey> {
         let [(_, _, before)] = self.places.get(key)?.as_slice() else { return None };
         before.clone().filter(|before| self.places.get(before).is_some_and(|places| places.len() == 1))
     }
 
-    fn rank(&self, key: &(String, Option<String>)) -> Option<(String, (u64, u64))> {
+    fn rank(&self, key: &ClaimKey) -> Option<(String, (u64, u64))> {
         let [(lane, rank, _)] = self.places.get(key)?.as_slice() else { return None };
         Some((lane.clone(), *rank))
     }

@@ -19,11 +19,14 @@ type Scope = (usize, String, String);
 #[derive(Debug, Default)]
 pub(super) struct Requests(BTreeMap<Scope, Record>);
 
+/// What was asked, when, and the answer.
+type Kept = ([u8; 32], i64, u16, Arc<[u8]>);
+
 #[derive(Debug)]
 struct Record {
     /// Every request that was ever sent with this key, and when it first was.
     asked: BTreeMap<[u8; 32], i64>,
-    told: Option<([u8; 32], i64, u16, Arc<[u8]>)>,
+    told: Option<Kept>,
 }
 
 impl Requests {
@@ -62,9 +65,8 @@ impl Auditor {
             return false;
         }
         let first = record.asked.get(&fingerprint).copied().unwrap_or(now);
-        let same = |(before, _, status, bytes): &([u8; 32], i64, u16, Arc<[u8]>)| {
-            *before == fingerprint && *status == told.status && *bytes == told.body
-        };
+        let same =
+            |(before, _, status, bytes): &Kept| *before == fingerprint && *status == told.status && *bytes == told.body;
         let is_known = told.replayed && record.told.as_ref().is_some_and(same);
         let mut wrong = None;
         match record.told.as_ref().filter(|(_, at, ..)| max_now - at <= DAY) {
