@@ -6,6 +6,7 @@
 //! Two kinds: servers that contend for one directory on a bad disk (`directory`), and servers that share one store in memory
 //! and overtake one another (`overlapping`).
 
+mod branch;
 mod directory;
 mod overlapping;
 
