@@ -2,8 +2,8 @@
 //!
 //! [`model`] answers what the verdict of an event must be, from the whole history, every time anew. [`world`] invents
 //! contracts and histories in which collisions are frequent. Neither shares a line with the code it checks. [`stage`]
-//! runs the real turn, [`judge`] compares the two, and [`random`] asks whether the worlds are worth the
-//! trouble, [`examples`] whether the model is.
+//! runs the real turn, [`agree`] compares the two, [`judge`] does so in random worlds, [`random`] asks
+//! whether the worlds are worth the trouble, [`examples`] whether the model is.
 
 mod model;
 /// Other suites use more of it.
@@ -11,6 +11,7 @@ mod model;
 mod stage;
 mod world;
 
+mod agree;
 mod examples;
 mod judge;
 mod random;
