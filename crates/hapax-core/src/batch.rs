@@ -15,6 +15,7 @@ use crate::entry::{Basis, Caller};
 use crate::event::Event;
 use crate::facts::Facts;
 use crate::judge::{Silent, judge};
+use crate::planted;
 use crate::receipt::Receipt;
 use crate::refusal::{Refusal, Why};
 use crate::time::Time;
@@ -63,7 +64,7 @@ pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> 
     } else {
         refused_at = None;
     }
-    if terms.dry_run {
+    if terms.dry_run && !planted!(DryRunWrites) {
         facts.take_back();
     } else {
         facts.keep();
@@ -127,6 +128,9 @@ fn refuse_all(
     now: Time,
     terms: &Terms,
 ) -> Vec<Receipt> {
+    if planted!(AtomicInPart) {
+        facts.keep();
+    }
     facts.take_back();
     if terms.dry_run {
         facts.begin();

@@ -17,6 +17,7 @@ use serde::{Serialize, Serializer};
 use crate::amount::Amount;
 use crate::duration::Bound;
 use crate::period::PeriodStart;
+use crate::planted;
 use crate::time::Time;
 use crate::words::vocabulary;
 
@@ -138,8 +139,14 @@ impl Counter {
             Class::Folded => {
                 counter.folded = self.folded.with(one)?;
                 counter.watermark = self.watermark.max(Some(one.ts.min(ingested)));
+                if planted!(WatermarkFromSource) {
+                    counter.watermark = self.watermark.max(Some(one.ts));
+                }
             }
             Class::Late | Class::Closed => counter.adjusted = self.adjusted.with(one)?,
+        }
+        if planted!(AdjustmentFolded) && class != Class::Folded {
+            counter.folded = self.folded.with(one)?;
         }
         counter.effective().map(|_| counter)
     }

@@ -23,6 +23,7 @@ use crate::entry::{Basis, CounterBasis, GapDetail};
 use crate::event::{Counted, Event};
 use crate::facts::Facts;
 use crate::lane::{GapChange, Lane};
+use crate::planted;
 use crate::refusal::{Refusal, Why};
 use crate::time::Time;
 use crate::words::{Code, Mark, Marks, States, Verdict};
@@ -143,6 +144,9 @@ fn decide(
     }
     witness.saw("document", Outcome::Passed, || "a JSON object with what the contract needs".to_owned(), String::new);
 
+    if planted!(TimeBeforeIdentity) {
+        Case::open(facts, event, now, force).time_bounds(&mut Silent)?;
+    }
     if let Some(known) = known::recognise(facts, event, now, witness) {
         basis.original = Some(known.original.offset);
         return Ok(Ruling::Known(known));

@@ -12,6 +12,7 @@ pub(crate) use edit::{Edit, Edited};
 pub use gaps::{Gap, GapChange, GapKey, GapKind, GapNeeds, Gaps};
 
 use crate::contract::First;
+use crate::planted;
 use crate::time::Time;
 
 /// What is remembered of a lane.
@@ -138,6 +139,9 @@ impl Lane {
     pub fn advance_time(&mut self, observed: Time, ingested: Time) {
         let reached = observed.min(ingested);
         self.last_time = Some(self.last_time.map_or(reached, |last| last.max(reached)));
+        if planted!(LastTimeIsLast) {
+            self.last_time = Some(reached);
+        }
     }
 }
 

@@ -47,3 +47,5 @@ pub mod explain;
 pub mod claim;
 
 pub mod access;
+
+pub mod planted;

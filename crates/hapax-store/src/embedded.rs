@@ -38,6 +38,8 @@ pub mod verify;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hapax_core::planted;
+
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, encode};
 use disk::Disk;
@@ -149,6 +151,9 @@ impl<D: Disk> Store for Embedded<D> {
     }
 
     fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        if planted!(SaltMadeAnew) && self.reader.salt(name)?.is_some() {
+            self.reader.shared.live_mut().state.tenants.insert(Arc::clone(name), salt);
+        }
         if let Some(salt) = self.reader.salt(name)? {
             return Ok(salt);
         }
@@ -170,6 +175,13 @@ impl<D: Disk> Store for Embedded<D> {
         }
         if self.reader.shared.live().state.is_old(&write) {
             return Err(StoreError::Conflict);
+        }
+        if planted!(AppliedBeforeDurable) {
+            let frame = self.log.last().next();
+            let numbers = self.reader.shared.live().state.numbers(&write);
+            self.records.fill(frame, &write, &numbers);
+            self.reader.shared.index.insert(frame, &self.records);
+            self.reader.shared.apply(frame, write.clone(), 0);
         }
         encode(&write, &mut self.sections);
         let frame = self.log.append(&self.sections.lasting, &self.sections.expiring)?;

@@ -10,6 +10,7 @@
 //!
 //! Not here: threads, clocks, sockets. Time, randomness and the caller come in with the request.
 
+mod apart;
 mod ask;
 mod decide;
 mod prepare;
@@ -56,7 +57,8 @@ fn take(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>,
         if write.is_empty() {
             return Ok(answers);
         }
-        match store.commit(write) {
+        let committed = if cfg!(feature = "planted") { apart::commit(store, write) } else { store.commit(write) };
+        match committed {
             Ok(()) => return Ok(answers),
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error),

@@ -6,7 +6,8 @@
 
 use super::draft::Draft;
 use super::lane::Standing;
-use super::{Changes, Claim, ClaimFault, ClaimState, Decision, Facts, Order, Place, ResultText, Work};
+use super::{Changes, Claim, ClaimFault, ClaimState, Decision, Facts, Fence, Order, Place, ResultText, Work};
+use crate::planted;
 use crate::time::Time;
 
 /// Asks for an event.
@@ -41,6 +42,7 @@ pub fn claim(
     }
     if let Some(Claim { state: ClaimState::Held { lease_until }, .. }) = facts.claim
         && now <= *lease_until
+        && !planted!(HeldIsFree)
     {
         return Ok((Decision::InProgress { retry_after_ms: ms_past(*lease_until, now) }, draft.changes()));
     }
@@ -69,7 +71,10 @@ pub fn claim(
         return Ok((Decision::InProgress { retry_after_ms: ms_past(until, now) }, draft.changes()));
     }
 
-    let fence = draft.fence();
+    let mut fence = draft.fence();
+    if planted!(FencePerEvent) {
+        fence = Fence(facts.claim.map_or(1, |known| known.fence.0 + 1));
+    }
     let attempt = facts.claim.map_or(0, |known| known.attempt).saturating_add(1);
     let lease_until = now.plus(handler.lease);
     let (work, owner) = (work.clone(), owner.map(str::to_owned));

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::{Claim, ClaimState, Fence, Order, Place};
+use crate::planted;
 use crate::time::Time;
 
 /// At most so many holders in one lane under `latest_only`: a lane is one record, and no honest handler has this many
@@ -67,6 +68,9 @@ impl HandlerLane {
             (Order::LatestOnly | Order::InOrder, Held { lease_until }) => self.hold(rank, claim, Some(*lease_until)),
             (Order::LatestOnly, Failed { .. } | Dead { .. } | Skipped { .. }) => {}
             (Order::LatestOnly, Done { .. }) => self.last_done = self.last_done.max(Some(rank)),
+            (Order::InOrder, Failed { .. }) if planted!(FailedIsPassed) => {
+                self.advance(rank, claim.work.place, &claim.work.event_id)
+            }
             (Order::InOrder, Failed { next_attempt_at, .. }) => self.hold(rank, claim, Some(*next_attempt_at)),
             (Order::InOrder, Dead { .. }) => self.hold(rank, claim, None),
             (Order::InOrder, Done { .. } | Skipped { .. }) => {

@@ -9,6 +9,7 @@ use super::read::{A_NAME, Door, missing};
 use super::{Event, IdSource, Identity, Stamp};
 use crate::contract::{Contract, Scope};
 use crate::json::Node;
+use crate::planted;
 use crate::refusal::Refusal;
 use crate::time::Time;
 use crate::tuple::{self, TuplePart};
@@ -29,8 +30,17 @@ pub(super) fn identify(event: &mut Event, root: Node<'_>, contract: &Contract, d
             uuid_v7(door.now, door.spare).into()
         }
     };
-    let lane = event.lane.as_deref().filter(|_| rules.scope == Scope::Lane);
+    let lane = event.lane.as_deref().filter(|_| rules.scope == Scope::Lane && !planted!(LaneLeftOut));
     event.identity = Identity::of(lane, &id);
+    if planted!(IdLowercased) {
+        event.identity = Identity::of(lane, &id.to_lowercase());
+    }
+    if planted!(IdTrimmed) {
+        event.identity = Identity::of(lane, id.trim());
+    }
+    if planted!(IdNormalised) {
+        event.identity = Identity::of(lane, &id.replace("e\u{301}", "\u{e9}"));
+    }
     event.id = Some(id);
     Ok(())
 }

@@ -7,6 +7,8 @@ use std::hash::{Hash, Hasher};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::planted;
+
 /// A SHA-256.
 pub type Digest = [u8; 32];
 
@@ -59,6 +61,9 @@ impl Identity {
     /// An event's id; `lane` only where ids are unique within a lane. The identities of one id in several lanes begin
     /// alike, so that a sorted index finds them together. What is left still has 192 bits of its own.
     pub fn of(lane: Option<&str>, id: &str) -> Self {
+        if planted!(KeyPartsJoined) {
+            return Self(digest(format!("{}:{id}", lane.unwrap_or_default()).as_bytes()));
+        }
         let mut identity = hash(b"hapax.id.v1", &[id]);
         if let Some(lane) = lane {
             let own = hash(b"hapax.id.lane.v1", &[lane, id]);

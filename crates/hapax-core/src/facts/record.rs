@@ -11,6 +11,7 @@ use crate::event::{Event, IdSource};
 use crate::judge::{Acceptance, Judgement, Known, Likeness, Ruling};
 use crate::lane::Edit;
 use crate::period::PeriodStart;
+use crate::planted;
 use crate::receipt::Receipt;
 use crate::refusal::Refusal;
 use crate::time::Time;
@@ -121,6 +122,9 @@ impl Facts {
     }
 
     pub(crate) fn set_counter(&mut self, key: CounterKey, counter: Counter) {
+        if planted!(CounterUpdateLost) && self.counters.get(&key).is_some_and(|facts| facts.changed) {
+            return;
+        }
         self.remember_counter(&key);
         self.counters.insert(key, CounterFacts { counter, changed: true });
     }
@@ -146,6 +150,22 @@ impl Facts {
         now: Time,
         caller: &Caller,
     ) -> Receipt {
+        if planted!(RefusalUsesNonce)
+            && let Some(nonce) = event.nonce
+        {
+            self.nonces.insert(nonce, now);
+            self.changes.nonces.push((nonce, now));
+        }
+        if planted!(RefusalUsesNumber)
+            && let Some(slot) = self.slot(event.lane.as_deref().unwrap_or_default())
+            && let Some(seq) = event.seq
+        {
+            let facts = &mut self.lanes[slot];
+            facts.lane.highest = facts.lane.highest.max(Some(seq));
+            if !std::mem::replace(&mut facts.changed, true) {
+                self.touched.push(slot);
+            }
+        }
         let mut attempt = self.attempt(event, basis, now, caller);
         attempt.verdict = refusal.verdict();
         attempt.code = refusal.code;

@@ -11,6 +11,7 @@ use crate::facts::Facts;
 use crate::json;
 use crate::patch::{self, Op};
 use crate::payload;
+use crate::planted;
 use crate::refusal::{Refusal, Why};
 use crate::time::Time;
 use crate::words::{Code, State, States};
@@ -109,6 +110,9 @@ fn compare(contract: &Contract, original: &Entry, event: &Event) -> (Likeness, V
     if original.digest == event.digest {
         return (Likeness::Same, Vec::new());
     }
+    if planted!(PayloadByLength) && original.document.len() == event.document.len() {
+        return (Likeness::Reencoded, Vec::new());
+    }
     let rules = &contract.identity.payload;
     let different = match contract.identity.different {
         Different::Reject => Likeness::Conflicting,
@@ -116,7 +120,9 @@ fn compare(contract: &Contract, original: &Entry, event: &Event) -> (Likeness, V
     };
     // Both were read once, so both can be read again; a document that cannot is certainly another one.
     match (json::parse(&original.document), json::parse(&event.document)) {
-        (Ok(before), Ok(after)) if payload::same(rules, &before, &after) => (Likeness::Reencoded, Vec::new()),
+        (Ok(before), Ok(after)) if payload::same(rules, &before, &after) && !planted!(PayloadByBytes) => {
+            (Likeness::Reencoded, Vec::new())
+        }
         (Ok(before), Ok(after)) => (different, patch::diff(rules, &before, &after)),
         (Err(_), _) | (_, Err(_)) => (different, Vec::new()),
     }

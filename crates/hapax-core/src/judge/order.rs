@@ -5,6 +5,7 @@ use super::{Outcome, Witness};
 use crate::contract::{First, OnGap, OnNumber};
 use crate::entry::{Basis, GapDetail};
 use crate::lane::{Edit, Place};
+use crate::planted;
 use crate::refusal::{Refusal, Why};
 use crate::words::{Code, Mark, State};
 
@@ -16,7 +17,7 @@ impl Case<'_> {
         let Some(number) = self.event.seq else { return Ok(()) };
         let rules = &self.contract().sequence;
         let (epoch, current) = (self.event.epoch, self.before.epoch);
-        if epoch < current {
+        if epoch < current && !planted!(EpochNotFenced) {
             let refusal = Refusal::new(Code::EpochFenced, Why::Epoch { current, got: epoch });
             witness.saw(RULE, Outcome::Refused, || refusal.message(), || "a lower epoch is fenced".to_owned());
             return Err(Box::new(refusal));

@@ -175,7 +175,7 @@ impl<'f> Case<'f> {
         }
     }
 
-    fn time_bounds(&mut self, witness: &mut impl Witness) -> Result<(), Box<Refusal>> {
+    pub(super) fn time_bounds(&mut self, witness: &mut impl Witness) -> Result<(), Box<Refusal>> {
         let Some(observed) = self.event.time.time() else { return Ok(()) };
         let rules = &self.contract().time;
         let skew = observed.since(self.now);

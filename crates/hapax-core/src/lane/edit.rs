@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::gaps::{Gap, GapChange, GapKey, GapKind, Gaps, RETIRED_PER_EVENT};
 use super::{Lane, Place};
+use crate::planted;
 use crate::time::Time;
 
 /// Gaps being changed: the rows as they were, and what became of a few of them. The rows themselves stay as they are,
@@ -65,12 +66,16 @@ impl<'g> Edit<'g> {
             Place::Baseline | Place::Continuous => {}
             Place::Gap { from, to } => self.put(lane, row(from, to, GapKind::Open)),
             Place::Late(gap) => {
-                self.cut(lane, gap, number, number);
+                let (from, to) = if planted!(GapNotSplit) { (gap.from, gap.to) } else { (number, number) };
+                self.cut(lane, gap, from, to);
                 self.filled = Some(GapChange::Filled(Gap { from: number, to: number, ..gap }, now));
             }
             Place::Unproven | Place::Repeated => {}
         }
         lane.highest = Some(lane.highest.map_or(number, |highest| highest.max(number)));
+        if planted!(HighestIsLast) {
+            lane.highest = Some(number);
+        }
         self.make_room(lane, max);
     }
 

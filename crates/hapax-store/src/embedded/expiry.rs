@@ -15,6 +15,7 @@ use std::sync::Arc;
 use hapax_core::contract::Contract;
 use hapax_core::duration::Bound;
 use hapax_core::lane::GapChange;
+use hapax_core::planted;
 use hapax_core::time::Time;
 
 use super::log::FrameNumber;
@@ -99,7 +100,8 @@ impl Expiries {
     /// This is in the segment that begins with this frame, too.
     pub(super) fn note(&mut self, segment: FrameNumber, more: Segment) {
         let known = self.0.entry(segment).or_insert(Segment { attempts: 0, ..more });
-        known.until = more.until.max(known.until);
+        known.until =
+            if planted!(CompactedTooEarly) { more.until.min(known.until) } else { more.until.max(known.until) };
         known.attempts += more.attempts;
     }
 

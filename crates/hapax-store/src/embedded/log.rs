@@ -43,6 +43,8 @@ pub use reserve::Space;
 pub use spare::Spare;
 pub use survey::{Met, Surveyed, bytes, survey};
 
+use hapax_core::planted;
+
 use crate::embedded::disk::{Disk, DiskFile};
 use format::{Header, Link, Mark, SECTOR, Section};
 use reserve::Reserve;
@@ -164,7 +166,16 @@ impl<D: Disk> Log<D> {
         self.buffer.extend_from_slice(expiring);
         self.buffer.resize(self.buffer.len().next_multiple_of(SECTOR as usize), 0);
         self.reader.fatal("writing a frame", self.file.write_at(self.end, &self.buffer))?;
-        self.reader.fatal("the sync of a frame", self.file.sync_data())?;
+        if planted!(WitnessLeads) {
+            let link = header.link(&self.reader.id());
+            self.reader.fatal("writing the witness", self.witness.put(header.number, &link))?;
+        }
+        if planted!(SyncRetried) {
+            let again = self.file.sync_data().or_else(|_| self.file.sync_data());
+            self.reader.fatal("the sync of a frame", again)?;
+        } else if !planted!(AnsweredBeforeSync) {
+            self.reader.fatal("the sync of a frame", self.file.sync_data())?;
+        }
 
         let (number, link) = (header.number, header.link(&self.reader.id()));
         self.reader.fatal("writing the witness", self.witness.put(number, &link))?;

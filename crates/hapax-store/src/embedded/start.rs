@@ -10,6 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, RwLock};
 
+use hapax_core::planted;
+
 use super::codec::{Sections, decode_bare};
 use super::disk::Disk;
 use super::expiry::Expiries;
@@ -219,6 +221,9 @@ impl<D: Disk> Replay<'_, D> {
                 TableError::Damaged(_) => None,
                 TableError::Io(what) => Some(StoreError::Unreachable(what)),
             })?;
+            if planted!(ReplayTooLate) && number == self.applied.next() && !self.rebuilds {
+                continue;
+            }
             if number > self.applied {
                 self.apply(number, write, bytes)?;
             }
@@ -259,7 +264,8 @@ impl Read {
     fn of(frame: Frame) -> Result<Self, StoreError> {
         let Frame { number, lasting, expiring } = frame;
         // An empty section is one that compaction has dropped, or that never had anything in it.
-        let write = decode_bare(&lasting, (!expiring.is_empty()).then_some(expiring.as_slice()));
+        let kept = !expiring.is_empty() && !planted!(ExpiringInMemoryOnly);
+        let write = decode_bare(&lasting, kept.then_some(expiring.as_slice()));
         let write = write.map_err(|fault| unreadable(number, &fault))?;
         Ok(Self { number, write, bytes: (lasting.len() + expiring.len()) as u64 })
     }

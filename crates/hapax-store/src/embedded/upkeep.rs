@@ -9,6 +9,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use hapax_core::planted;
 use hapax_core::time::Time;
 
 use super::codec::decode_bare;
@@ -152,7 +153,7 @@ impl<D: Disk> Upkeep<D> {
                     return Some(expiring.to_vec());
                 }
             };
-            let kept = found.filter(|it| !it.until.is_over(now))?;
+            let kept = found.filter(|it| !it.until.is_over(now) && !planted!(CompactedTooEarly))?;
             left.note(first, kept);
             Some(expiring.to_vec())
         });

@@ -9,6 +9,7 @@ use hapax_core::contract::{Checked, Version, forbidden_changes};
 use hapax_core::facts::{Acknowledgement, Facts, Head};
 use hapax_core::lane::Gap;
 use hapax_core::manual::{acknowledge, close, correct};
+use hapax_core::planted;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::source;
 use hapax_core::time::Time;
@@ -61,7 +62,7 @@ impl Working {
 
     fn answered_before(&self, id: &RequestId, now: Time) -> Option<Answer> {
         let record = self.loaded.requests.get(&id.key).filter(|record| now.since(record.at) <= REQUEST_KEEP)?;
-        if record.fingerprint == id.fingerprint {
+        if record.fingerprint == id.fingerprint || planted!(FingerprintIgnored) {
             let body = Arc::clone(&record.body);
             let receipts = Vec::new();
             return Some(Answer { status: record.status, body, replayed: true, problem: false, receipts });

@@ -7,6 +7,7 @@ use hapax_core::contract::{Scope, Version};
 use hapax_core::entry::Entry;
 use hapax_core::event::{Door, Identity, read};
 use hapax_core::manual::{Closing, Correction, find_counter};
+use hapax_core::planted;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 
@@ -47,6 +48,11 @@ impl Prepared {
 pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Prepared, StoreError> {
     let mut found = Prepared::default();
     for request in requests {
+        if planted!(TenantLeftOut)
+            && let Some(id) = &mut request.id
+        {
+            id.key.tenant = Arc::from("");
+        }
         found.needs.requests.extend(request.id.as_ref().map(|id| id.key.clone()));
         let (now, spare) = (request.now, request.spare);
         match &mut request.ask {

@@ -9,6 +9,8 @@
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use hapax_core::planted;
+
 use super::FrameNumber;
 use super::error::{Because, Corrupt, Failure, LogError, What};
 use super::format::{Link, LogId};
@@ -107,6 +109,9 @@ impl<D: Disk> Reader<D> {
 
     /// Poisons the log if this failed.
     pub(super) fn fatal<T>(&self, doing: &'static str, result: io::Result<T>) -> Result<T, LogError> {
+        if planted!(PoisonForgotten) {
+            return result.map_err(|it| LogError::Io(Failure::new(doing, &it)));
+        }
         result.map_err(|it| LogError::Poisoned(self.shared.failure.get_or_init(|| Failure::new(doing, &it)).clone()))
     }
 

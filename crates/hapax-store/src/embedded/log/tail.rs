@@ -3,6 +3,8 @@
 //! What holds afterwards: the last frame is durable, behind it are zeros, and nothing that was acknowledged was
 //! touched. The zeros are what keeps the remains of one torn write from ever lying behind the next.
 
+use hapax_core::planted;
+
 use super::FrameNumber;
 use super::error::{Because, Corrupt, Failure, LogError, What};
 use super::format::{LogId, Mark, SECTOR};
@@ -37,6 +39,7 @@ pub(super) fn settle<F: DiskFile>(
         return Err(LogError::Corrupt(Corrupt { segment, frame: walk.next, what: walk.stop, because }));
     }
     let last = if FrameNumber(walk.next.0 - 1) > seen.frame { walk.last } else { None };
+    let last = last.filter(|_| !planted!(LastFrameBelieved));
     let last = match last {
         None => None,
         Some(at) => match window.frame(at, id).map_err(failed)? {

@@ -7,6 +7,8 @@
 
 use std::io;
 
+use hapax_core::planted;
+
 use super::error::What;
 use super::format::{HEADER, Header, LogId};
 use crate::embedded::disk::DiskFile;
@@ -98,6 +100,9 @@ impl<F: DiskFile> Window<F> {
         let Ok(len) = usize::try_from(header.bytes()) else { return Ok(Err(What::Length)) };
         let Some(bytes) = self.bytes(at, len)? else { return Ok(Err(What::Length)) };
         let whole = Whole { header, bytes };
+        if planted!(ChecksumIgnored) {
+            return Ok(Ok(whole));
+        }
         if !whole.header.lasting.matches(whole.lasting()) {
             return Ok(Err(What::Lasting));
         }
