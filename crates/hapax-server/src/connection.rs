@@ -9,9 +9,9 @@
 //! Generic over the bytes' way, so that TLS can be one. Not here: accepting, and who may connect how often.
 
 mod answering;
-mod chunks;
+pub mod chunks;
 mod door;
-mod head;
+pub mod head;
 pub(crate) mod pace;
 pub(crate) mod places;
 

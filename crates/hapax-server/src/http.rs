@@ -14,11 +14,11 @@ mod limited;
 mod reply;
 mod route;
 
-mod body;
-mod cloudevents;
+pub mod body;
+pub mod cloudevents;
 mod covered;
-mod documents;
-mod request_key;
+pub mod documents;
+pub mod request_key;
 pub mod running;
 
 mod attempts;

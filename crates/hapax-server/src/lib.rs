@@ -8,7 +8,7 @@
 //! randomness enter through [`clock`] and are data from then on.
 //!
 //! Read in this order: [`config`], [`writer`] (everything that waits is one turn), [`http`] (the table of routes),
-//! `connection` (what comes over one, and for how long), [`server`] (sockets, start and stop).
+//! [`connection`] (what comes over one, and for how long), [`server`] (sockets, start and stop).
 
 pub mod clock;
 pub mod config;
@@ -20,6 +20,6 @@ pub mod writer;
 pub mod http;
 pub mod metrics;
 
-mod connection;
+pub mod connection;
 pub mod server;
 pub mod tls;

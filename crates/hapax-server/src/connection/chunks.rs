@@ -10,7 +10,7 @@ const DIGITS_MAX: u16 = 15;
 
 /// Reads a chunked body as it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Chunks {
+pub struct Chunks {
     at: At,
     left: u64,
     line: u16,
@@ -31,20 +31,27 @@ enum At {
 
 /// Not a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoChunk;
+pub struct NoChunk;
+
+impl Default for Chunks {
+    fn default() -> Self {
+        Self { at: At::Size, left: 0, line: 0 }
+    }
+}
 
 impl Chunks {
-    pub(super) fn new() -> Self {
-        Self { at: At::Size, left: 0, line: 0 }
+    /// At the beginning of a body.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Did the body end?
-    pub(super) fn is_end(&self) -> bool {
+    pub fn is_end(&self) -> bool {
         self.at == At::End
     }
 
     /// Reads on. Answers how many of the bytes belong to the body; fewer than all only if it ends there.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<usize, NoChunk> {
+    pub fn read(&mut self, bytes: &[u8]) -> Result<usize, NoChunk> {
         let mut at = 0;
         while at < bytes.len() && !self.is_end() {
             if self.at == At::Data {

@@ -13,7 +13,7 @@ const LINES_MAX: usize = 100;
 
 /// How the body behind a head is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
     /// By its length; none is a length of 0.
     Length(u64),
     /// By its chunks.
@@ -21,7 +21,7 @@ pub(super) enum Framing {
 }
 
 /// Reads a whole head, up to and with the empty line. Every LF in it follows a CR; the door has seen to that.
-pub(super) fn check(head: &[u8]) -> Result<Framing, Problem> {
+pub fn check(head: &[u8]) -> Result<Framing, Problem> {
     let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let is_11 = request_line(lines.next().unwrap_or_default())?;
     let (mut hosts, mut length, mut is_chunked) = (0, None, false);

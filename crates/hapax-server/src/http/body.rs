@@ -12,6 +12,7 @@ use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
+use hyper::HeaderMap;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_ENCODING;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -35,16 +36,20 @@ pub(super) struct Unpacked {
     pub(super) memory: OwnedSemaphorePermit,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Coding {
+/// How a body is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// Not at all.
     Plain,
+    /// As one gzip member.
     Gzip,
+    /// As one zstd frame.
     Zstd,
 }
 
 /// Reads the body of a request.
 pub(super) async fn read(app: &App, call: &mut Call) -> Result<Unpacked, Problem> {
-    let coding = coding_of(call)?;
+    let coding = coding_of(&call.parts.headers)?;
     let max = app.limits.body_bytes_max;
     if call.body.size_hint().lower() > max as u64 {
         return Err(too_large(max));
@@ -64,13 +69,14 @@ pub(super) async fn read(app: &App, call: &mut Call) -> Result<Unpacked, Problem
 }
 
 /// A share of the memory for bodies, as large as what is there.
-struct Share {
+pub struct Share {
     memory: Arc<Semaphore>,
     held: OwnedSemaphorePermit,
 }
 
 impl Share {
-    fn new(memory: &Arc<Semaphore>) -> Result<Self, Problem> {
+    /// The smallest share.
+    pub fn new(memory: &Arc<Semaphore>) -> Result<Self, Problem> {
         let held = Arc::clone(memory).try_acquire_many_owned(1).map_err(|_| no_room())?;
         Ok(Self { memory: Arc::clone(memory), held })
     }
@@ -101,8 +107,9 @@ fn too_late(detail: &str) -> Problem {
     Problem::new(ProblemCode::RequestTimeout, detail)
 }
 
-fn coding_of(call: &Call) -> Result<Coding, Problem> {
-    let mut codings = call.parts.headers.get_all(CONTENT_ENCODING).iter();
+/// The one coding that the headers name.
+pub fn coding_of(headers: &HeaderMap) -> Result<Coding, Problem> {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     let first = codings.next().map(|value| value.to_str().unwrap_or("?").trim().to_ascii_lowercase());
     let unknown = || {
         let detail = "a body is plain, or has one coding: gzip or zstd";
@@ -148,7 +155,8 @@ async fn collect(body: &mut Incoming, limits: &Limits, share: &mut Share) -> Res
     }
 }
 
-fn unpack(coding: Coding, packed: &[u8], max: usize, share: &mut Share) -> Result<Bytes, Problem> {
+/// Unpacks a body, to at most so many bytes, with nothing behind it.
+pub fn unpack(coding: Coding, packed: &[u8], max: usize, share: &mut Share) -> Result<Bytes, Problem> {
     let broken = |_| malformed("the body does not unpack as its Content-Encoding says");
     let (unpacked, left) = match coding {
         Coding::Plain => return Ok(Bytes::copy_from_slice(packed)),

@@ -11,12 +11,12 @@ use super::call::is_percent_encoded;
 use super::malformed;
 
 /// Is this a CloudEvent in binary mode?
-pub(super) fn is_binary(headers: &HeaderMap) -> bool {
+pub fn is_binary(headers: &HeaderMap) -> bool {
     headers.contains_key("ce-specversion") || headers.contains_key("ce-id")
 }
 
 /// The structured form.
-pub(super) fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -> Result<Vec<u8>, Problem> {
+pub fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut out = vec![b'{'];
     let mut member = |name: &str, value: &str| {
         if out.len() > 1 {

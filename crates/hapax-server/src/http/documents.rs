@@ -4,54 +4,76 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hapax_core::problem::{Problem, ProblemCode};
+use hyper::HeaderMap;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::malformed;
+use super::{cloudevents, malformed};
 
 /// The documents of a request.
 #[derive(Debug)]
-pub(super) struct Documents {
-    pub(super) list: Vec<Arc<[u8]>>,
+pub struct Documents {
+    /// Each as the bytes that came, in their order.
+    pub list: Vec<Arc<[u8]>>,
     /// One event is answered with its receipt, several with a batch.
-    pub(super) single: bool,
+    pub single: bool,
 }
 
 impl Documents {
+    /// A body cut up as its headers say, into at most so many.
+    pub fn of(headers: &HeaderMap, body: &[u8], max: usize) -> Result<Self, Problem> {
+        let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok());
+        let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
+        match essence.as_deref() {
+            Some("application/cloudevents-batch+json") => Self::array(body, max)?.of_cloud_events(),
+            Some("application/cloudevents+json") => Self::whole(body)?.of_cloud_events(),
+            Some(other) if other.starts_with("application/cloudevents") => Err(unsupported(other)),
+            _ if cloudevents::is_binary(headers) => Ok(Self::one(cloudevents::structured(headers, kind, body)?)),
+            Some("application/x-ndjson" | "application/jsonl" | "application/ndjson") => Self::lines(body, max),
+            Some("application/json") | None => Self::json(body, max),
+            Some(other) => Err(unsupported(other)),
+        }
+    }
+
+    fn of_cloud_events(self) -> Result<Self, Problem> {
+        self.list.iter().try_for_each(|document| cloudevents::check_structured(document))?;
+        Ok(self)
+    }
+
     /// One event.
-    pub(super) fn one(document: impl Into<Arc<[u8]>>) -> Self {
+    pub fn one(document: impl Into<Arc<[u8]>>) -> Self {
         Self { list: vec![document.into()], single: true }
     }
 
     /// JSON: an object is one event; an array, or an object whose only member is the array `events`, is a batch.
-    pub(super) fn json(body: &[u8], max: usize) -> Result<Self, Problem> {
+    pub fn json(body: &[u8], max: usize) -> Result<Self, Problem> {
         let start = body.iter().position(|byte| !byte.is_ascii_whitespace());
         let list = match start.map(|at| body[at]) {
             None => return Err(malformed("the body is empty; send an event as a JSON object, or a batch as an array")),
             Some(b'[') => elements(body, max)?,
             Some(b'{') => match serde_json::from_slice::<Top<'_>>(body) {
                 Ok(Top(Some(list))) => elements(list.get().as_bytes(), max)?,
-                Ok(Top(None)) | Err(_) => {
-                    // It may break a rule that only the judge knows; what is no JSON at all is turned away here.
-                    serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
-                    return Ok(Self::one(trimmed(body)));
-                }
+                Ok(Top(None)) | Err(_) => return Self::whole(body),
             },
-            Some(_) => {
-                serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
-                return Ok(Self::one(trimmed(body)));
-            }
+            Some(_) => return Self::whole(body),
         };
         Ok(Self { list, single: false })
     }
 
+    /// One event, whatever it looks like. It may break a rule that only the judge knows; what is no JSON at all is turned
+    /// away here.
+    pub fn whole(body: &[u8]) -> Result<Self, Problem> {
+        serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
+        Ok(Self::one(trimmed(body)))
+    }
+
     /// A batch as an array, and nothing else.
-    pub(super) fn array(body: &[u8], max: usize) -> Result<Self, Problem> {
+    pub fn array(body: &[u8], max: usize) -> Result<Self, Problem> {
         Ok(Self { list: elements(body, max)?, single: false })
     }
 
     /// NDJSON: a document a line. A bad line is judged as such; a body without any good one is turned away.
-    pub(super) fn lines(body: &[u8], max: usize) -> Result<Self, Problem> {
+    pub fn lines(body: &[u8], max: usize) -> Result<Self, Problem> {
         let lines = body.split(|byte| *byte == b'\n').map(trimmed).filter(|line| !line.is_empty());
         // One more than is taken is enough to be refused.
         let list: Vec<Arc<[u8]>> = lines.take(max.saturating_add(1)).map(Arc::from).collect();
@@ -63,6 +85,15 @@ impl Documents {
         }
         Ok(Self { list, single: false })
     }
+}
+
+fn unsupported(kind: &str) -> Problem {
+    let form = "application/x-www-form-urlencoded";
+    let hint = if kind == form { " (curl -d says so unless told otherwise)" } else { "" };
+    let detail = format!(
+        "the body is {kind}{hint}; send -H 'Content-Type: application/json', application/x-ndjson or CloudEvents"
+    );
+    Problem::new(ProblemCode::UnsupportedMediaType, detail)
 }
 
 /// The elements of an array; one more than is taken ends the reading.

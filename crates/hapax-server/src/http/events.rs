@@ -17,7 +17,7 @@ use super::call::forbidden;
 use super::documents::Documents;
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
-use super::{App, Call, Reply, body, cloudevents, limited, unread};
+use super::{App, Call, Reply, body, limited, unread};
 use crate::clock::random;
 use crate::writer::Held;
 
@@ -40,7 +40,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let terms = terms(&call)?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;
-    let documents = documents(&call, &body.bytes, app.limits.batch_events_max)?;
+    let documents = Documents::of(&call.parts.headers, &body.bytes, app.limits.batch_events_max)?;
     let count = documents.list.len();
     if let Err(reply) = limited::take_events(&app, &call, count) {
         return Ok(reply);
@@ -123,38 +123,6 @@ fn terms(call: &Call) -> Result<Terms, Problem> {
     let caller = Caller { forced, ..call.caller() };
     let (atomic, dry_run) = (call.flag("atomic")?, call.flag("dry_run")?);
     Ok(Terms { atomic, dry_run, caller, lanes: call.access.lanes.clone() })
-}
-
-fn documents(call: &Call, body: &[u8], max: usize) -> Result<Documents, Problem> {
-    let kind = call.header("content-type");
-    let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
-    match essence.as_deref() {
-        Some("application/cloudevents-batch+json") => cloud_events(Documents::array(body, max)?),
-        Some("application/cloudevents+json") => {
-            cloud_events(Documents::json(body, max).map(|it| Documents { single: true, ..it })?)
-        }
-        Some(other) if other.starts_with("application/cloudevents") => Err(unsupported(other)),
-        _ if cloudevents::is_binary(&call.parts.headers) => {
-            Ok(Documents::one(cloudevents::structured(&call.parts.headers, kind, body)?))
-        }
-        Some("application/x-ndjson" | "application/jsonl" | "application/ndjson") => Documents::lines(body, max),
-        Some("application/json") | None => Documents::json(body, max),
-        Some(other) => Err(unsupported(other)),
-    }
-}
-
-fn cloud_events(documents: Documents) -> Result<Documents, Problem> {
-    documents.list.iter().try_for_each(|document| cloudevents::check_structured(document))?;
-    Ok(documents)
-}
-
-fn unsupported(kind: &str) -> Problem {
-    let form = "application/x-www-form-urlencoded";
-    let hint = if kind == form { " (curl -d says so unless told otherwise)" } else { "" };
-    let detail = format!(
-        "the body is {kind}{hint}; send -H 'Content-Type: application/json', application/x-ndjson or CloudEvents"
-    );
-    Problem::new(ProblemCode::UnsupportedMediaType, detail)
 }
 
 /// The trace that a request belongs to (W3C `traceparent`); empty if it says none.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hapax_core::problem::Problem;
 use hapax_store::seam::RequestKey;
 use hapax_store::turn::RequestId;
+use hyper::HeaderMap;
 use sha2::{Digest as _, Sha256};
 
 use super::{Call, malformed};
@@ -19,9 +20,14 @@ pub(super) const OVERRIDES: [&str; 2] = ["hapax-force-override", "x-force-overri
 
 /// The key of a request, if it has one.
 pub(super) fn key_of(call: &Call) -> Result<Option<String>, Problem> {
+    key_in(&call.parts.headers)
+}
+
+/// The one key that the headers name, if they do.
+pub fn key_in(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut found: Option<String> = None;
     for name in NAMES {
-        for value in call.parts.headers.get_all(name) {
+        for value in headers.get_all(name) {
             let text = value.to_str().map_err(|_| malformed("the Idempotency-Key is not ASCII"))?;
             let key = unquoted(text.trim())?;
             if found.as_ref().is_some_and(|other| *other != key) {
@@ -80,6 +86,6 @@ pub(super) fn identify(call: &Call, key: &str, body: &[u8]) -> RequestId {
 }
 
 /// The key as it is sent back: always quoted.
-pub(super) fn echoed(key: &str) -> String {
+pub fn echoed(key: &str) -> String {
     format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\""))
 }
