@@ -75,9 +75,10 @@ pub(super) fn check_structured(document: &[u8]) -> Result<(), Problem> {
         data: Option<serde::de::IgnoredAny>,
         data_base64: Option<serde::de::IgnoredAny>,
     }
-    // What is no such object is the judge's to refuse; so is a name that is there twice.
+    // What is no such object is the judge's to refuse; so is a name that is there twice. (An array of two would read as
+    // one: serde takes a list for a structure.)
     let both = serde_json::from_slice::<Both>(document);
-    if both.is_ok_and(|it| it.data.is_some() && it.data_base64.is_some()) {
+    if document.starts_with(b"{") && both.is_ok_and(|it| it.data.is_some() && it.data_base64.is_some()) {
         return Err(malformed("an event has data or data_base64, not both"));
     }
     Ok(())
