@@ -123,9 +123,9 @@ fn many(wants: &Wants) -> ExitCode {
         seed += 1;
     }
     let Sums { worlds, crashes, by, events, requests, conflicts, failed } = &sums;
-    say(&format!("{worlds} worlds (seeds {} to {}): {crashes} crashes {by:?}", wants.from, seed - 1));
+    say(&format!("seeds {} to {}, crashes {by:?}, {conflicts} turns given up for others", wants.from, seed - 1));
     say(&format!(
-        "{events} events in {requests} requests, {conflicts} given up for others, {} worlds failed",
+        "figure: {crashes} crashes in {worlds} worlds, {events} events in {requests} requests, {} worlds with a violation",
         failed.len()
     ));
     if failed.is_empty() {

@@ -57,6 +57,8 @@ fn every_planted_bug_is_caught_by_what_is_meant_for_it() {
         wrong.extend(judged(bug, caught, worlds));
     }
     let found = [in_worlds(clean), in_models(CLEAN), in_expiries(CLEAN)];
+    let caught = Bug::ALL.iter().filter(wanted).count() - wrong.len();
+    println!("figure: {caught} planted bugs caught, {} not", wrong.len());
     println!(
         "{:<24} {:<32} {clean:>6}",
         "none",

@@ -99,7 +99,7 @@ fn cycle(store: &Path, cycle: u64, producers: &[Mutex<Producer>]) {
 }
 
 #[test]
-fn killed_a_hundred_times_it_loses_nothing_and_takes_nothing_twice() {
+fn killed_again_and_again_it_loses_nothing_and_takes_nothing_twice() {
     let store = folder("killed").join("store");
     let producers: Vec<Mutex<Producer>> = (0..PRODUCERS).map(|_| Mutex::default()).collect();
     let cycles = std::env::var("HAPAX_KILLS").map_or(CYCLES, |it| it.parse().expect("HAPAX_KILLS is a number"));
