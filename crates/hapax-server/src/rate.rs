@@ -97,8 +97,8 @@ impl Account {
     }
 }
 
-/// Whoever has one address of IPv6 has the 2^64 beside it, too.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+/// Whom an address stands for: whoever has one of IPv6 has the 2^64 beside it, too.
+pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -85,16 +85,23 @@ async fn keep_up(upkeep: Upkeep<RealDisk>) -> Option<StoreError> {
     let upkeep = Arc::new(upkeep);
     let clock = Clock::default();
     let mut pause = tokio::time::interval(PAUSE);
+    // Said once for as long as it lasts: a full disk stays full for many pauses.
+    let mut said = None;
     loop {
         pause.tick().await;
         loop {
             let (upkeep, now) = (Arc::clone(&upkeep), clock.now());
             match tokio::task::spawn_blocking(move || upkeep.step(now)).await {
                 Ok(Ok(true)) => {}
-                Ok(Ok(false)) => break,
+                Ok(Ok(false)) => {
+                    said = None;
+                    break;
+                }
                 Ok(Err(error @ StoreError::Stopped(_))) => return Some(error),
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, "upkeep of the store");
+                    if said.replace(error.clone()) != Some(error.clone()) {
+                        tracing::warn!(%error, "upkeep of the store");
+                    }
                     break;
                 }
                 // What panicked may have left the state half changed, and nothing must be answered from that.

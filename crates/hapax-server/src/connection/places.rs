@@ -4,12 +4,13 @@
 //! because that is what one client is given.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hapax_core::problem::Problem;
 
 use crate::config::Limits;
+use crate::rate::neighbourhood;
 use crate::writer::busy;
 
 /// The places for connections.
@@ -41,7 +42,7 @@ impl Places {
 
     /// A place for a connection from there, if there is one.
     pub(crate) fn take(&self, address: IpAddr) -> Result<Place, Problem> {
-        let address = counted_as(address);
+        let address = neighbourhood(address);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.all >= self.all_max {
             return Err(busy("this server has as many connections as it takes"));
@@ -67,13 +68,6 @@ impl Drop for Place {
                 taken.by_address.remove(&self.address);
             }
         }
-    }
-}
-
-fn counted_as(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
     }
 }
 
