@@ -76,9 +76,9 @@ fn stops_where_it_must(phase: &Phase, point: &Point, fault: Fault, outcome: &Out
         };
         assert!(rule, "{what}");
     }
-    let of_the_log = matches!(point.call, "pwrite64" | "fdatasync" | "fsync" | "rename");
-    let poisons = matches!(phase.name, "service" | "spare" | "compaction") && of_the_log && *reached;
-    if poisons || !told.refused.is_empty() && told.refused.iter().all(|(code, _)| code == "STORE_STOPPED") {
+    if *reached && phase.poisons(point)
+        || !told.refused.is_empty() && told.refused.iter().all(|(code, _)| code == "STORE_STOPPED")
+    {
         assert!(code.is_some_and(|it| it > 0), "it ends, and not well: {what}");
     }
     if let Some(code) = code {

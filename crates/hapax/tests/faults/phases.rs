@@ -63,6 +63,14 @@ pub fn phase(name: &str) -> &'static Phase {
     PHASES.iter().find(|it| it.name == name).expect("a phase")
 }
 
+impl Phase {
+    /// Does a failure there end the process? The first failed write or sync of the log does.
+    pub fn poisons(&self, point: &Point) -> bool {
+        let of_the_log = matches!(point.call, "pwrite64" | "fdatasync" | "fsync" | "rename");
+        matches!(self.name, "service" | "spare" | "compaction") && of_the_log
+    }
+}
+
 impl Stage {
     /// Prepares a phase and counts its points.
     pub fn new(test: &str, phase: &'static Phase) -> Self {
@@ -106,14 +114,16 @@ impl Stage {
         let mut told = self.before.clone();
         let acted = (self.phase.act)(&mut program, &mut told, &store);
         let stopped = told.refused.iter().any(|(code, _)| code == "STORE_STOPPED");
-        let patience = if acted.is_err() || stopped { PATIENCE } else { Duration::ZERO };
-        let ended = program.end(patience);
+        // What comes to the point only after the story was told has no time left to end, and is not counted.
+        let injected = was_injected(&trace);
+        let must_end = acted.is_err() || stopped || injected && fault != Fault::Lie && self.phase.poisons(point);
+        let ended = program.end(if must_end { PATIENCE } else { Duration::ZERO });
         assert!(ended.is_some() || !(acted.is_err() || stopped), "it hangs: {acted:?} {}", program.heard());
         let said = program.heard().to_owned();
         program.kill();
         let reached = match fault {
             Fault::Kill => ended.is_some_and(|it| it.code().is_none()),
-            Fault::Once(_) | Fault::ForEver(_) | Fault::Lie => was_injected(&trace),
+            Fault::Once(_) | Fault::ForEver(_) | Fault::Lie => injected || ended.is_some() && was_injected(&trace),
         };
         Outcome { reached, code: ended.map(|it| it.code().unwrap_or(-1)), said, told, store }
     }
