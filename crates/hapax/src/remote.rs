@@ -158,6 +158,9 @@ impl List {
 /// An error, with what to do about it where that is known.
 pub(crate) fn told(error: Error) -> anyhow::Error {
     let todo = match &error {
+        Error::Unreachable { why, .. } if why.contains("certificate") => {
+            ". Name its authority with --ca FILE or HAPAX_CA."
+        }
         Error::Unreachable { .. } => ". Is `hapax serve` running?",
         Error::Problem(problem) => match (problem.status, problem.code.as_str()) {
             (401, _) => "\nShow a key with HAPAX_KEY or --key; `hapax keys create` makes one.",

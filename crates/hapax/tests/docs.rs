@@ -17,6 +17,8 @@ mod markdown;
 mod operating;
 #[path = "docs/pages.rs"]
 mod pages;
+#[path = "docs/promises.rs"]
+mod promises;
 #[path = "docs/readme.rs"]
 mod readme;
 #[path = "docs/registry.rs"]
