@@ -40,7 +40,7 @@ fn two_thousand_idle_connections_of_one_address_leave_room_for_others() {
 
 #[test]
 fn places_that_idle_connections_hold_come_back() {
-    let more = ["--connections-max", "8", "--idle-timeout", "2", "--header-timeout", "2"];
+    let more = ["--connections-max", "8", "--idle-timeout", "5", "--header-timeout", "5"];
     let server = Server::on(&folder("hostile-places").join("store"), &more);
     let mut held: Vec<_> = (2..10).map(|last| Wire::from(&format!("127.0.0.{last}"), &server)).collect();
     for wire in &mut held {
