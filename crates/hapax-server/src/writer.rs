@@ -264,6 +264,9 @@ pub(crate) fn problem_of(error: &StoreError) -> Problem {
         StoreError::Stopped(_) => {
             (ProblemCode::StoreStopped, "a write or a sync failed; send it again after a restart")
         }
+        StoreError::Unknown(_) => {
+            (ProblemCode::CommitUnknown, "the store went away in the middle of a commit; send it again")
+        }
     };
     Problem::new(code, detail)
 }

@@ -146,6 +146,7 @@ pub(crate) fn problem(error: &StoreError) -> Told {
         StoreError::Unreachable(_) => ProblemCode::StoreUnreachable,
         StoreError::Corrupt(_) => ProblemCode::StoreCorrupt,
         StoreError::Stopped(_) => ProblemCode::StoreStopped,
+        StoreError::Unknown(_) => ProblemCode::CommitUnknown,
     };
     told(&Answer::problem(&Problem::new(code, "the store cannot do this")))
 }

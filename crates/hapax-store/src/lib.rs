@@ -16,4 +16,6 @@ pub mod memory;
 
 pub mod embedded;
 
+pub mod postgres;
+
 pub mod whatif;

@@ -95,6 +95,8 @@ pub struct Commits(pub u64);
 pub struct Loaded {
     /// After how many commits.
     pub as_of: Commits,
+    /// What time it is, where several servers share one clock and theirs do not count.
+    pub now: Option<Time>,
     /// Streams.
     pub streams: HashMap<StreamKey, LoadedStream>,
     /// Handlers.
@@ -171,6 +173,8 @@ pub enum StoreError {
     Stopped(String),
     /// It cannot be reached or is not ours, and nothing was written: try again later.
     Unreachable(String),
+    /// A commit broke off, and what became of it cannot be read yet: whoever asked sends it again.
+    Unknown(String),
 }
 
 impl std::fmt::Display for StoreError {
@@ -181,6 +185,7 @@ impl std::fmt::Display for StoreError {
             Self::Full => f.write_str("the disk is nearly full"),
             Self::Stopped(what) => write!(f, "the store has stopped: {what}"),
             Self::Unreachable(what) => write!(f, "the store cannot be used: {what}"),
+            Self::Unknown(what) => write!(f, "nobody knows whether it was written: {what}"),
         }
     }
 }
@@ -192,7 +197,8 @@ impl std::error::Error for StoreError {}
 /// What every implementation promises; each line is a test in `tests/promises`, run against every store.
 /// 1. `commit` is all or nothing.
 /// 2. `commit` returns [`StoreError::Conflict`] if anything that it rests on has changed since `load` (heads, contracts,
-///    claims, handlers, answered requests, keys), and writes nothing.
+///    claims, handlers, answered requests, keys), and writes nothing. A store may keep others from changing it instead:
+///    then `load` waits for them, and lets go of what was loaded before.
 /// 3. `load` sees every commit that returned `Ok` before it was called.
 /// 4. Nothing that one tenant wrote is found with the key of another.
 /// 5. A tenant's salt is made once and never changes.
@@ -211,6 +217,9 @@ pub trait Store {
 
     /// Writes all that a turn led to.
     fn commit(&mut self, write: Write) -> Result<(), StoreError>;
+
+    /// Nothing will be committed of what was loaded: whoever waits for it may go on.
+    fn let_go(&mut self) {}
 }
 
 /// Reading, outside a turn: what is shown is what was committed.
@@ -304,7 +313,19 @@ pub trait Read {
 
     /// What an operator watches.
     fn figures(&self) -> Result<Figures, StoreError>;
+
+    /// Can it be reached? Asked by those who send requests elsewhere if not.
+    fn ready(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Calls this whenever another server may have committed something, and every now and then in any case: a hint for
+    /// those who wait for more.
+    fn wake(&self, _: Wake) {}
 }
+
+/// Wakes those who wait for more.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// How many records a filter without an index may look at before it comes back short.
 pub const SCAN_MAX: usize = 10_000;

@@ -98,7 +98,11 @@ pub(super) fn blame(world: &mut World, trouble: &Trouble, when: &str) {
         Trouble::Panic(what) => world.violated(Check::Panicked, format!("{when}: {what}")),
         Trouble::Store(StoreError::Corrupt(what)) => world.violated(Check::Refused, format!("{when}: {what}")),
         Trouble::Store(
-            StoreError::Conflict | StoreError::Full | StoreError::Stopped(_) | StoreError::Unreachable(_),
+            StoreError::Conflict
+            | StoreError::Full
+            | StoreError::Stopped(_)
+            | StoreError::Unreachable(_)
+            | StoreError::Unknown(_),
         ) => {}
     }
 }

@@ -115,7 +115,7 @@ fn turn(world: &mut World, house: &mut House, servers: usize) {
     }
     world.deliver(asked, &answers);
     match trouble {
-        Trouble::Store(StoreError::Full | StoreError::Unreachable(_)) => {}
+        Trouble::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Unknown(_)) => {}
         // With one writer nobody can be quicker.
         Trouble::Store(StoreError::Conflict) => {
             world.violated(Check::Stuck, "a conflict with nobody".to_owned());

@@ -7,6 +7,7 @@ use hapax_core::contract::{Scope, Version};
 use hapax_core::entry::Entry;
 use hapax_core::event::{Door, Identity, read};
 use hapax_core::manual::{Closing, Correction, find_counter};
+use hapax_core::period::Period;
 use hapax_core::planted;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
@@ -22,6 +23,8 @@ pub(super) struct Prepared {
     versions: BTreeMap<StreamKey, Option<u32>>,
     /// Was there such a handler?
     handlers: BTreeMap<HandlerKey, bool>,
+    /// Events without a time of their own are counted in the period of now: which kinds, and when that was.
+    timeless: Vec<(Period, Time)>,
 }
 
 impl Prepared {
@@ -29,7 +32,9 @@ impl Prepared {
     /// it asked under has not asked for all that it needs.
     pub(super) fn is_current(&self, loaded: &Loaded) -> bool {
         let version = |key: &StreamKey| loaded.streams.get(key).map(|stream| stream.facts.version.number);
-        self.versions.iter().all(|(key, seen)| *seen == version(key))
+        let same = |(period, seen): &(Period, Time)| loaded.now.is_none_or(|now| period.of(now) == period.of(*seen));
+        self.timeless.iter().all(same)
+            && self.versions.iter().all(|(key, seen)| *seen == version(key))
             && self.handlers.iter().all(|(key, seen)| *seen == loaded.handlers.contains_key(key))
     }
 
@@ -119,6 +124,9 @@ fn submit(
     }
     for event in &submission.events {
         wanted.needs.add(&version.contract, event, now);
+    }
+    if submission.events.iter().any(|event| event.time.time().is_none() && !event.counted.is_empty()) {
+        found.timeless.extend(version.contract.counters.iter().map(|rules| (rules.period, now)));
     }
     Ok(())
 }

@@ -1,0 +1,289 @@
+-- The ledger in Postgres. Every primary key begins with (tenant, stream, partition): what a turn touches lies together, streams
+-- spread over nodes, and one stream can be split later without changing what a row means. The partition is 0 for now, and the
+-- stream is '' for what belongs to a tenant as a whole.
+--
+-- Texts compare byte by byte (C). Times are nanoseconds since 1970. Documents are the bytes that came. Numbers of producers may
+-- use all 64 bits, so they are numeric; our own counts (offsets, ordinals, attempts) never come near 2^63.
+-- `record` and `details` are what only Hapax reads, in the shapes of its codec.
+
+CREATE TABLE tenants (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL DEFAULT '',
+  partition int2 NOT NULL DEFAULT 0,
+  salt      bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition)
+);
+
+-- A stream and its head. Its row is the lock of the stream: whoever writes anything of the stream holds it.
+CREATE TABLE streams (
+  tenant      text COLLATE "C" NOT NULL,
+  stream      text COLLATE "C" NOT NULL,
+  partition   int2 NOT NULL DEFAULT 0,
+  version     int4 NOT NULL,            -- the contract in force
+  head_offset int8 NOT NULL,
+  head_hash   bytea NOT NULL,
+  head_at     int8,
+  events      int8 NOT NULL,
+  attempts    int8 NOT NULL,
+  lanes       int8 NOT NULL,            -- how many there are
+  gaps_open   int8 NOT NULL,            -- of all lanes
+  PRIMARY KEY (tenant, stream, partition)
+) WITH (fillfactor = 50);
+
+CREATE TABLE contracts (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  version   int4 NOT NULL,
+  baseline  int4 NOT NULL,
+  contract  text NOT NULL,              -- as JSON
+  put_at    int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, version)
+);
+
+CREATE TABLE entries (
+  "offset"         int8 NOT NULL,
+  at               int8 NOT NULL,       -- when it was received
+  observed_at      int8,                -- when the source saw it
+  ordinal          int8 NOT NULL,       -- the n-th event of the stream; 0 for what is no event
+  attempt          int8 NOT NULL,
+  previous_in_lane int8 NOT NULL,       -- the offset of the lane's event before; 0 if there is none
+  marks            int8 NOT NULL,
+  states           int8 NOT NULL,
+  contract         int4 NOT NULL,
+  partition        int2 NOT NULL DEFAULT 0,
+  kind             int2 NOT NULL,       -- 0 event, 1 adjustment, 2 close
+  id_source        int2 NOT NULL,
+  by_lane          bool NOT NULL,       -- is its id unique within its lane only?
+  tenant           text COLLATE "C" NOT NULL,
+  stream           text COLLATE "C" NOT NULL,
+  id               text COLLATE "C" NOT NULL,
+  lane             text COLLATE "C" NOT NULL,
+  epoch            numeric(20) NOT NULL,
+  seq              numeric(20),
+  hash             bytea NOT NULL,
+  identity         bytea NOT NULL,      -- what the id is looked up by
+  details          bytea NOT NULL,
+  document         bytea NOT NULL,      -- as it came
+  PRIMARY KEY (tenant, stream, partition, "offset")
+);
+-- Not unique: an id that was forgotten may be used again, and the newest entry counts. The stream's lock keeps it single.
+CREATE INDEX entries_identity ON entries (tenant, stream, partition, identity);
+CREATE INDEX entries_id ON entries (tenant, stream, partition, id) WHERE by_lane;
+
+-- What was submitted and did not become an entry. Kept as long as the contract's audit.keep.
+CREATE TABLE attempts (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  number    int8 NOT NULL,
+  at        int8 NOT NULL,
+  contract  int4 NOT NULL,
+  id        text COLLATE "C",
+  lane      text COLLATE "C",
+  epoch     numeric(20) NOT NULL,
+  seq       numeric(20),
+  verdict   text COLLATE "C" NOT NULL,
+  code      text COLLATE "C" NOT NULL,
+  states    int8 NOT NULL,
+  rejected  bool NOT NULL,
+  same_as   int8,                       -- the entry with the very same document
+  document  bytea,                      -- otherwise: the document as it came
+  details   bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, number)
+);
+CREATE INDEX attempts_id ON attempts (tenant, stream, partition, id, number) WHERE id IS NOT NULL;
+
+CREATE TABLE lanes (
+  tenant       text COLLATE "C" NOT NULL,
+  stream       text COLLATE "C" NOT NULL,
+  partition    int2 NOT NULL DEFAULT 0,
+  lane         text COLLATE "C" NOT NULL,
+  baseline     int4 NOT NULL,
+  generation   int4 NOT NULL,
+  epoch        numeric(20) NOT NULL,
+  highest      numeric(20),
+  floor        numeric(20),
+  last_time    int8,
+  last_arrival int8,
+  last_offset  int8 NOT NULL,
+  events       int8 NOT NULL,
+  out_of_order bool NOT NULL,
+  open         int8 NOT NULL,           -- rows of `gaps`, by kind
+  acknowledged int8 NOT NULL,
+  abandoned    int8 NOT NULL,
+  unlisted     int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, lane)
+) WITH (fillfactor = 70);
+
+CREATE TABLE gaps (
+  tenant     text COLLATE "C" NOT NULL,
+  stream     text COLLATE "C" NOT NULL,
+  partition  int2 NOT NULL DEFAULT 0,
+  lane       text COLLATE "C" NOT NULL,
+  generation int4 NOT NULL,
+  first      numeric(20) NOT NULL,
+  last       numeric(20) NOT NULL,
+  kind       int2 NOT NULL,             -- 0 open, 1 acknowledged, 2 abandoned, 3 unlisted
+  opened_at  int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, lane, generation, first)
+);
+
+-- Numbers that came after all. Kept as long as the contract's audit.keep.
+CREATE TABLE filled (
+  tenant     text COLLATE "C" NOT NULL,
+  stream     text COLLATE "C" NOT NULL,
+  partition  int2 NOT NULL DEFAULT 0,
+  lane       text COLLATE "C" NOT NULL,
+  generation int4 NOT NULL,
+  first      numeric(20) NOT NULL,
+  last       numeric(20) NOT NULL,
+  kind       int2 NOT NULL,
+  opened_at  int8 NOT NULL,
+  filled_at  int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, lane, generation, first)
+);
+CREATE INDEX filled_at ON filled (tenant, stream, partition, filled_at);
+
+-- Losses that people recorded.
+CREATE TABLE losses (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  turn      uuid NOT NULL,
+  place     int4 NOT NULL,              -- among the losses of the turn
+  lane      text COLLATE "C" NOT NULL,
+  first     numeric(20) NOT NULL,
+  last      numeric(20) NOT NULL,
+  reason    bytea NOT NULL,             -- UTF-8
+  at        int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, turn, place)
+);
+
+CREATE TABLE nonces (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  nonce     bytea NOT NULL,
+  used_at   int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, nonce)
+);
+CREATE INDEX nonces_used_at ON nonces (tenant, stream, partition, used_at);
+
+CREATE TABLE counters (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  name      text COLLATE "C" NOT NULL,
+  key       text COLLATE "C" NOT NULL,
+  kind      int2 NOT NULL,              -- 0 hour, 1 day, 2 week, 3 month, 4 none
+  hour      int8 NOT NULL,              -- the period's beginning, in hours since 1970
+  count     int8 NOT NULL,              -- of everything that counts
+  sum       numeric NOT NULL,           -- likewise: folded, late, corrected
+  watermark int8,
+  closed    bool NOT NULL,
+  record    bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, name, key, kind, hour)
+) WITH (fillfactor = 70);
+
+CREATE TABLE adjustments (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  name      text COLLATE "C" NOT NULL,
+  key       text COLLATE "C" NOT NULL,
+  kind      int2 NOT NULL,
+  hour      int8 NOT NULL,
+  "offset"  int8 NOT NULL,
+  record    bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, name, key, kind, hour, "offset")
+);
+
+-- Periods that are closed for every key.
+CREATE TABLE closed (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  name      text COLLATE "C" NOT NULL,
+  kind      int2 NOT NULL,
+  hour      int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, name, kind, hour)
+);
+
+-- A handler and what counts for all of it. Its row is the lock of its claims.
+CREATE TABLE handlers (
+  tenant     text COLLATE "C" NOT NULL,
+  stream     text COLLATE "C" NOT NULL DEFAULT '',
+  partition  int2 NOT NULL DEFAULT 0,
+  handler    text COLLATE "C" NOT NULL,
+  reads      text COLLATE "C",          -- the stream that it reads; none for a bare registry
+  record     bytea NOT NULL,            -- as declared
+  next_fence int8 NOT NULL,
+  dead       int8 NOT NULL,
+  held       int8 NOT NULL,
+  passed     bytea NOT NULL,            -- the ordinals that need nothing more, as ranges
+  PRIMARY KEY (tenant, stream, partition, handler)
+) WITH (fillfactor = 50);
+
+-- Lanes and claims lie with the stream that their handler reads; the stream is '' for a bare registry.
+CREATE TABLE handler_lanes (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  handler   text COLLATE "C" NOT NULL,
+  lane      text COLLATE "C" NOT NULL,
+  record    bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, handler, lane)
+) WITH (fillfactor = 70);
+
+CREATE TABLE claims (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  handler   text COLLATE "C" NOT NULL,
+  identity  bytea NOT NULL,
+  state     int2 NOT NULL,              -- 0 held, 1 failed, 2 dead, 3 done, 4 skipped
+  record    bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, handler, identity)
+) WITH (fillfactor = 70);
+CREATE INDEX claims_dead ON claims (tenant, stream, partition, handler, identity) WHERE state = 2;
+
+-- Requests with a key of their own, and what they were answered. Kept for a day.
+CREATE TABLE requests (
+  tenant      text COLLATE "C" NOT NULL,
+  stream      text COLLATE "C" NOT NULL,
+  partition   int2 NOT NULL DEFAULT 0,
+  target      text COLLATE "C" NOT NULL, -- method and path
+  key         text COLLATE "C" NOT NULL,
+  fingerprint bytea NOT NULL,
+  status      int2 NOT NULL,
+  at          int8 NOT NULL,
+  body        bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, target, key)
+);
+CREATE INDEX requests_at ON requests (tenant, stream, partition, at);
+
+-- What lets callers in: the hashes of their keys.
+CREATE TABLE keys (
+  tenant     text COLLATE "C" NOT NULL,
+  stream     text COLLATE "C" NOT NULL DEFAULT '',
+  partition  int2 NOT NULL DEFAULT 0,
+  id         text COLLATE "C" NOT NULL,
+  hash       bytea NOT NULL,
+  created_at int8 NOT NULL,
+  revoked_at int8,
+  record     bytea NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, id)
+);
+CREATE INDEX keys_hash ON keys (hash);
+
+-- One row for each turn, with an id that only its server knows: after a COMMIT that broke off it decides.
+CREATE TABLE turns (
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  turn      uuid NOT NULL,
+  at        int8 NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, turn)
+);
+CREATE INDEX turns_at ON turns (tenant, stream, partition, at);
