@@ -19,7 +19,7 @@ pub mod disk;
 
 pub mod log;
 
-pub mod codec;
+pub use crate::codec;
 
 pub mod index;
 

@@ -14,6 +14,8 @@ mod state;
 
 pub mod memory;
 
+pub mod codec;
+
 pub mod embedded;
 
 pub mod postgres;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::Shared;
-use crate::embedded::codec::decode_bare;
+use crate::codec::decode_bare;
 use crate::embedded::disk::Disk;
 use crate::embedded::frames::unreadable;
 use crate::embedded::log::FrameNumber;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::pieces::{HEADER, Head, Header, Kind, PIECE};
 use super::{UNFINISHED, all, name, path};
-use crate::embedded::codec::decode;
+use crate::codec::decode;
 use crate::embedded::disk::{Disk, DiskFile};
 use crate::embedded::expiry::Expiries;
 use crate::embedded::log::{FrameNumber, Log};

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::gather::{Part, Piece, gather};
 use super::pieces::{Header, Kind, begin};
 use super::{UNFINISHED, all, name, path};
-use crate::embedded::codec::{Sections, encode};
+use crate::codec::{Sections, encode};
 use crate::embedded::disk::{Disk, DiskFile};
 use crate::embedded::index::DIR;
 use crate::embedded::log::FrameNumber;

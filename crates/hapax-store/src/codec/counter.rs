@@ -23,8 +23,11 @@ const HOUR: i64 = 3_600_000_000_000;
 
 pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, key: &'w CounterKey, counter: &Counter, base: Time) {
     write_key(draft, key);
+    write_values(draft.out, counter, base);
+}
+
+pub(super) fn write_values(out: &mut impl Put, counter: &Counter, base: Time) {
     let Counter { folded, adjusted, corrected, watermark, closed } = counter;
-    let out = &mut *draft.out;
     let has_adjusted = *adjusted != Tally::default();
     out.number(bits([
         (watermark.is_some(), WATERMARK),
@@ -47,19 +50,21 @@ pub(super) fn read<'b>(
     tables: &Tables<'b>,
     base: Time,
 ) -> Result<(CounterKey, Counter), Undecodable> {
-    let key = read_key(take, tables)?;
+    Ok((read_key(take, tables)?, read_values(take, base)?))
+}
+
+pub(super) fn read_values(take: &mut Take<'_>, base: Time) -> Result<Counter, Undecodable> {
     let flags = take.bits("counter", WATERMARK | CLOSED | CORRECTED | ADJUSTED)?;
-    let counter = Counter {
+    Ok(Counter {
         watermark: take.when(flags & WATERMARK != 0, |take| take.time_from(base))?,
         closed: flags & CLOSED != 0,
         corrected: take.when(flags & CORRECTED != 0, Take::amount)?.unwrap_or_default(),
         folded: read_tally(take, base)?,
         adjusted: take.when(flags & ADJUSTED != 0, |take| read_tally(take, base))?.unwrap_or_default(),
-    };
-    Ok((key, counter))
+    })
 }
 
-fn write_tally(out: &mut Vec<u8>, tally: &Tally, base: Time) {
+fn write_tally(out: &mut impl Put, tally: &Tally, base: Time) {
     let Tally { count, sum, min, max, last } = tally;
     out.number(bits([(min.is_some(), MIN), (max.is_some(), MAX), (last.is_some(), LAST)]));
     out.number(*count);
@@ -129,7 +134,7 @@ pub(super) fn read_adjustment<'b>(
 
 /// The kind and the hour in which it begins. One that begins before the earliest time is written with that, and so is
 /// the one that never begins: both hold it, so it finds them again.
-pub(super) fn write_period(out: &mut Vec<u8>, start: PeriodStart) {
+pub(super) fn write_period(out: &mut impl Put, start: PeriodStart) {
     out.push(match start.period() {
         Period::Hour => 0,
         Period::Day => 1,

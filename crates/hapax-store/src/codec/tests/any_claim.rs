@@ -13,7 +13,7 @@ use proptest::sample::select;
 use super::any::{name, number, short, text, time};
 use crate::seam::HandlerKey;
 
-pub(super) fn key() -> impl Strategy<Value = HandlerKey> {
+pub(crate) fn key() -> impl Strategy<Value = HandlerKey> {
     (name(), name()).prop_map(|(tenant, handler)| HandlerKey { tenant, handler })
 }
 
@@ -25,7 +25,7 @@ fn fence() -> impl Strategy<Value = Fence> {
     number().prop_map(Fence)
 }
 
-pub(super) fn handler() -> impl Strategy<Value = Handler> {
+pub(crate) fn handler() -> impl Strategy<Value = Handler> {
     let orders = select(vec![Order::None, Order::LatestOnly, Order::InOrder]);
     let effects = select(vec![Effect::Transactional, Effect::IdempotentTarget, Effect::Fenced, Effect::AtLeastOnce]);
     (text(), of(text()), orders, effects, span(), span(), short(), span()).prop_map(
@@ -42,7 +42,7 @@ pub(super) fn handler() -> impl Strategy<Value = Handler> {
     )
 }
 
-pub(super) fn state() -> impl Strategy<Value = StateChange> {
+pub(crate) fn state() -> impl Strategy<Value = StateChange> {
     (fence(), number(), of(number())).prop_map(|(next_fence, dead, passed)| StateChange { next_fence, dead, passed })
 }
 
@@ -50,7 +50,7 @@ fn rank() -> impl Strategy<Value = Rank> {
     (number(), number()).prop_map(|(epoch, seq)| Rank { epoch, seq })
 }
 
-pub(super) fn lane() -> impl Strategy<Value = HandlerLane> {
+pub(crate) fn lane() -> impl Strategy<Value = HandlerLane> {
     let held = (text(), of(time())).prop_map(|(event_id, until)| HeldClaim { event_id, until });
     (of(rank()), number(), btree_map((rank(), fence()), held, 0..3))
         .prop_map(|(last_done, position, held)| HandlerLane { last_done, position, held })
@@ -86,7 +86,7 @@ fn outcome() -> impl Strategy<Value = ClaimState> {
     ]
 }
 
-pub(super) fn claim() -> impl Strategy<Value = Claim> {
+pub(crate) fn claim() -> impl Strategy<Value = Claim> {
     (work(), of(text()), fence(), short(), outcome()).prop_map(|(work, owner, fence, attempt, state)| Claim {
         work,
         owner,

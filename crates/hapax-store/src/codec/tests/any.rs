@@ -19,45 +19,45 @@ use proptest::sample::select;
 use super::{any_claim, any_entry};
 use crate::seam::{Key, RequestKey, RequestRecord, StreamKey, StreamWrite, Write};
 
-pub(super) fn name() -> impl Strategy<Value = Arc<str>> {
+pub(crate) fn name() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![4 => "[abc]{1,2}", 1 => "\\PC{0,12}"].prop_map(Arc::from)
 }
 
-pub(super) fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[a-z]{0,6}", 1 => "\\PC{0,40}"]
 }
 
-pub(super) fn number() -> impl Strategy<Value = u64> {
+pub(crate) fn number() -> impl Strategy<Value = u64> {
     prop_oneof![3 => 0..200u64, 1 => any::<u64>(), 1 => select(vec![0, 1, 127, 128, u64::MAX - 1, u64::MAX])]
 }
 
-pub(super) fn short() -> impl Strategy<Value = u32> {
+pub(crate) fn short() -> impl Strategy<Value = u32> {
     prop_oneof![3 => 0..4u32, 1 => any::<u32>()]
 }
 
-pub(super) fn time() -> impl Strategy<Value = Time> {
+pub(crate) fn time() -> impl Strategy<Value = Time> {
     let near = 1_767_225_600_000_000_000..1_767_225_600_000_000_050i64;
     let ends = select(vec![Time::EARLIEST, Time::LATEST, Time::from_nanos(0), Time::from_nanos(-1)]);
     prop_oneof![3 => near.prop_map(Time::from_nanos), 1 => any::<i64>().prop_map(Time::from_nanos), 1 => ends]
 }
 
-pub(super) fn amount() -> impl Strategy<Value = Amount> {
+pub(crate) fn amount() -> impl Strategy<Value = Amount> {
     let limit = 10i128.pow(38) - 1;
     let scaled = prop_oneof![Just(0), -1_000..1_000i128, -limit..=limit, Just(limit), Just(-limit)];
     scaled.prop_map(|scaled| Amount::from_scaled(scaled).expect("within the limit"))
 }
 
-pub(super) fn gap() -> impl Strategy<Value = Gap> {
+pub(crate) fn gap() -> impl Strategy<Value = Gap> {
     (short(), number(), number(), select(GapKind::ALL), time())
         .prop_map(|(generation, from, to, kind, opened_at)| Gap { generation, from, to, kind, opened_at })
 }
 
-fn period() -> impl Strategy<Value = PeriodStart> {
+pub(crate) fn period() -> impl Strategy<Value = PeriodStart> {
     let kinds = vec![Period::Hour, Period::Day, Period::Week, Period::Month, Period::None];
     (select(kinds), time()).prop_map(|(period, time)| period.of(time))
 }
 
-fn lane() -> impl Strategy<Value = Lane> {
+pub(crate) fn lane() -> impl Strategy<Value = Lane> {
     let numbering = (short(), number(), short(), of(number()), of(number()));
     let history = (of(time()), of(time()), number(), number(), any::<bool>());
     let counts = prop_oneof![Just([0; 4]), [number(), number(), number(), number()]];
@@ -96,17 +96,17 @@ fn tally() -> impl Strategy<Value = Tally> {
     prop_oneof![Just(Tally::default()), some]
 }
 
-fn counter() -> impl Strategy<Value = Counter> {
+pub(crate) fn counter() -> impl Strategy<Value = Counter> {
     (tally(), tally(), amount(), of(time()), any::<bool>()).prop_map(
         |(folded, adjusted, corrected, watermark, closed)| Counter { folded, adjusted, corrected, watermark, closed },
     )
 }
 
-fn counter_key() -> impl Strategy<Value = CounterKey> {
+pub(crate) fn counter_key() -> impl Strategy<Value = CounterKey> {
     (name(), name(), period()).prop_map(|(name, key, period)| CounterKey { name, key, period })
 }
 
-fn adjustment() -> impl Strategy<Value = Adjustment> {
+pub(crate) fn adjustment() -> impl Strategy<Value = Adjustment> {
     (name(), amount(), name(), number(), time()).prop_map(|(id, amount, reason, offset, at)| Adjustment {
         id,
         amount,
@@ -145,12 +145,12 @@ fn changes() -> impl Strategy<Value = Changes> {
     })
 }
 
-fn head() -> impl Strategy<Value = Head> {
+pub(crate) fn head() -> impl Strategy<Value = Head> {
     (number(), any::<[u8; 32]>(), of(time()), number(), number())
         .prop_map(|(offset, hash, at, events, attempts)| Head { offset, hash, at, events, attempts })
 }
 
-fn version() -> impl Strategy<Value = Version> {
+pub(crate) fn version() -> impl Strategy<Value = Version> {
     let presets = ["telemetry-strict", "telemetry-tolerant", "event-sourcing", "metering", "measurements"];
     (select(presets.to_vec()), short(), short()).prop_map(|(preset, number, baseline)| {
         let read = Contract::from_toml(&format!("preset = {preset:?}")).expect("a preset is a contract");
@@ -172,7 +172,7 @@ fn stream() -> impl Strategy<Value = StreamWrite> {
     })
 }
 
-fn request() -> impl Strategy<Value = (RequestKey, RequestRecord)> {
+pub(crate) fn request() -> impl Strategy<Value = (RequestKey, RequestRecord)> {
     let key = (name(), name(), name()).prop_map(|(tenant, target, key)| RequestKey { tenant, target, key });
     let record = (any::<[u8; 32]>(), any::<u16>(), vec(any::<u8>(), 0..40), time());
     let record =
@@ -180,7 +180,7 @@ fn request() -> impl Strategy<Value = (RequestKey, RequestRecord)> {
     (key, record)
 }
 
-fn key() -> impl Strategy<Value = Key> {
+pub(crate) fn key() -> impl Strategy<Value = Key> {
     let access = (select(Role::ALL.to_vec()), vec(name(), 0..3), vec(name(), 0..3));
     let access = access.prop_map(|(role, streams, lanes)| Access {
         role,
@@ -196,7 +196,7 @@ fn key() -> impl Strategy<Value = Key> {
 }
 
 /// Any write at all.
-pub(super) fn write() -> impl Strategy<Value = Write> {
+pub(crate) fn write() -> impl Strategy<Value = Write> {
     let registry = (
         vec((any_claim::key(), any_claim::handler()), 0..3),
         vec((any_claim::key(), any_claim::state()), 0..3),

@@ -157,7 +157,7 @@ fn write_rare<'w>(draft: &mut Draft<'w, '_>, entry: &'w Entry, flags: u64) {
     }
 }
 
-fn write_range(out: &mut Vec<u8>, from: u64, to: u64) {
+pub(super) fn write_range(out: &mut impl Put, from: u64, to: u64) {
     out.number(from);
     out.apart(to, from);
 }
@@ -264,7 +264,7 @@ pub(super) fn read<'b>(
     })
 }
 
-fn read_range(take: &mut Take<'_>) -> Result<(u64, u64), Undecodable> {
+pub(super) fn read_range(take: &mut Take<'_>) -> Result<(u64, u64), Undecodable> {
     let from = take.number()?;
     Ok((from, take.apart(from)?))
 }

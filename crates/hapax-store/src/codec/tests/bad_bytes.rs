@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::{any, encoded, whole};
-use crate::embedded::codec::{FORMAT, Fault, Part, Sections, Undecodable, decode, entries, entry_at};
+use crate::codec::{FORMAT, Fault, Part, Sections, Undecodable, decode, entries, entry_at};
 
 /// Reads everything that can be read, in every way.
 fn read(lasting: &[u8], expiring: &[u8]) -> Result<(), Undecodable> {

@@ -15,7 +15,7 @@ use hapax_core::time::Time;
 use hapax_core::words::{Code, Mark, State, Verdict};
 
 use super::{assert_same, encoded, whole};
-use crate::embedded::codec::{Sections, decode, entry_at};
+use crate::codec::{Sections, decode, entry_at};
 use crate::seam::{Key, StreamKey, StreamWrite, Write};
 
 /// Every kind of thing but a contract.

@@ -8,7 +8,7 @@ use super::fault::{Fault, Undecodable};
 use super::put::Put;
 use super::take::Take;
 
-pub(super) fn write(out: &mut Vec<u8>, refusal: &Refusal, base: Time) {
+pub(super) fn write(out: &mut impl Put, refusal: &Refusal, base: Time) {
     let Refusal { code, state, why } = refusal;
     out.extend_from_slice(&[*code as u8, *state as u8, tag(why)]);
     match why {
@@ -90,7 +90,7 @@ pub(super) fn read(take: &mut Take<'_>, base: Time) -> Result<Refusal, Undecodab
 }
 
 /// A byte that says whether there is one, and the number.
-pub(super) fn write_optional(out: &mut Vec<u8>, number: Option<u64>) {
+pub(super) fn write_optional(out: &mut impl Put, number: Option<u64>) {
     out.push(u8::from(number.is_some()));
     number.iter().for_each(|number| out.number(*number));
 }

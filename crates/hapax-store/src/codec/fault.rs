@@ -2,16 +2,18 @@
 
 use std::fmt;
 
-/// Which of the two sections of a commit.
+/// Which of the two sections of a commit, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// What lasts.
     Lasting,
     /// What expires.
     Expiring,
+    /// A record that stands alone.
+    Alone,
 }
 
-/// Bytes that are no section of a commit.
+/// Bytes that are no section of a commit, and no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecodable {
     /// Of which section.
@@ -53,10 +55,11 @@ pub enum Fault {
 impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = match self.part {
-            Part::Lasting => "lasting",
-            Part::Expiring => "expiring",
+            Part::Lasting => "lasting section",
+            Part::Expiring => "expiring section",
+            Part::Alone => "record",
         };
-        write!(f, "byte {} of the {part} section: {}", self.at, self.fault)
+        write!(f, "byte {} of the {part}: {}", self.at, self.fault)
     }
 }
 

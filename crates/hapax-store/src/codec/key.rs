@@ -18,10 +18,14 @@ const RATE_EVENTS: u64 = 1 << 3;
 const ALL: u64 = (1 << 4) - 1;
 
 pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, key: &'w Key) {
-    let Key { id, tenant, hash, access, rates, note, created_at, revoked_at } = key;
+    draft.name(&key.tenant);
+    write_rest(draft.out, key);
+}
+
+/// All but its tenant.
+pub(super) fn write_rest(out: &mut impl Put, key: &Key) {
+    let Key { id, tenant: _, hash, access, rates, note, created_at, revoked_at } = key;
     let Access { role, streams, lanes } = access;
-    draft.name(tenant);
-    let out = &mut *draft.out;
     out.text(id);
     out.extend_from_slice(hash);
     out.push(*role as u8);
@@ -43,6 +47,10 @@ pub(super) fn write<'w>(draft: &mut Draft<'w, '_>, key: &'w Key) {
 
 pub(super) fn read<'b>(take: &mut Take<'b>, tables: &Tables<'b>) -> Result<Key, Undecodable> {
     let tenant = tables.name(take)?;
+    read_rest(take, tenant)
+}
+
+pub(super) fn read_rest(take: &mut Take<'_>, tenant: Arc<str>) -> Result<Key, Undecodable> {
     let id = Arc::from(take.text()?);
     let hash = take.array()?;
     let role = take.word(Role::ALL, "role of a key")?;

@@ -6,7 +6,7 @@ use hapax_core::entry::Entry;
 use proptest::prelude::*;
 
 use super::{any, assert_same, encoded, lasting_part};
-use crate::embedded::codec::{Expiring, Fault, Lasting, Part, decode, decode_bare, entries, entry_at};
+use crate::codec::{Expiring, Fault, Lasting, Part, decode, decode_bare, entries, entry_at};
 use crate::seam::Write;
 
 proptest! {
@@ -103,7 +103,7 @@ fn a_write_of_nothing_has_nothing_that_expires() {
 #[test]
 fn buffers_can_be_used_again() {
     let mut sections = encoded(&super::whole::write());
-    crate::embedded::codec::encode(&Write::default(), &mut sections);
+    crate::codec::encode(&Write::default(), &mut sections);
     assert_eq!(sections, encoded(&Write::default()));
 }
 

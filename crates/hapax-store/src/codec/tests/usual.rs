@@ -15,7 +15,7 @@ use crate::seam::{StreamKey, StreamWrite, Write};
 const NOW: i64 = 1_767_225_600_123_456_789;
 
 /// A turn with so many events, spread over so many lanes that are well under way.
-pub(super) fn write(events: u64, lanes: u64) -> Write {
+pub(crate) fn write(events: u64, lanes: u64) -> Write {
     let checked = Contract::from_toml("preset = \"telemetry-tolerant\"").expect("the preset is a contract");
     let version = Version::first(checked.contract);
     let before = Head {

@@ -1,7 +1,7 @@
 //! How many bytes an accepted in-order telemetry event costs besides its document.
 
 use super::{assert_same, encoded, usual};
-use crate::embedded::codec::decode;
+use crate::codec::decode;
 
 /// Bytes per event beyond its document, all of the commit included.
 fn overhead(events: u64, lanes: u64) -> u64 {

@@ -15,7 +15,7 @@ use proptest::sample::{select, subsequence};
 
 use super::any::{amount, gap, name, number, short, text, time};
 
-pub(super) fn identity() -> impl Strategy<Value = Identity> {
+pub(crate) fn identity() -> impl Strategy<Value = Identity> {
     any::<[u8; 32]>().prop_map(Identity)
 }
 
@@ -33,7 +33,7 @@ fn states() -> impl Strategy<Value = States> {
 }
 
 /// With every kind of comparison.
-pub(super) fn why() -> impl Strategy<Value = Why> {
+pub(crate) fn why() -> impl Strategy<Value = Why> {
     prop_oneof![
         (text(), text(), text()).prop_map(|(pointer, expected, found)| Why::Schema { pointer, expected, found }),
         text().prop_map(|reason| Why::Format { reason }),
@@ -86,7 +86,7 @@ fn document() -> impl Strategy<Value = Arc<[u8]>> {
 }
 
 /// Any entry whose digest is that of its document.
-pub(super) fn entry() -> impl Strategy<Value = Entry> {
+pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     let place = (number(), number(), number(), number(), short());
     let keys = (any::<[u8; 32]>(), identity(), select(EntryKind::ALL), time(), of(time()));
     let sources = select(vec![IdSource::Given, IdSource::Derived, IdSource::Assigned]);
@@ -133,7 +133,7 @@ pub(super) fn entry() -> impl Strategy<Value = Entry> {
     })
 }
 
-pub(super) fn attempt() -> impl Strategy<Value = Attempt> {
+pub(crate) fn attempt() -> impl Strategy<Value = Attempt> {
     let place = (number(), time(), short(), of(name()), of(name()), number(), of(number()));
     let outcome = (select(Verdict::ALL), select(Code::ALL), states(), refusal(), any::<bool>());
     let submitted = prop_oneof![document().prop_map(Submitted::Document), number().prop_map(Submitted::SameAs),];

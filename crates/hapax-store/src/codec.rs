@@ -117,6 +117,8 @@ mod stream;
 
 mod expiring;
 
+pub(crate) mod alone;
+
 pub use expiring::Expiring;
 pub use fault::{Fault, Part, Undecodable};
 pub use lasting::{Found, Lasting};
@@ -190,4 +192,4 @@ pub fn entry_at(lasting: &[u8], index: u64) -> Result<Entry, Undecodable> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

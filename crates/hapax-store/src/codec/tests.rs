@@ -3,14 +3,14 @@
 //! `any` makes writes of every shape, `whole` is one with every kind of thing in it, `usual` is what the judge really
 //! leads to.
 
-mod any;
-mod any_claim;
-mod any_entry;
+pub(crate) mod any;
+pub(crate) mod any_claim;
+pub(crate) mod any_entry;
 mod bad_bytes;
 mod golden;
 mod round_trip;
 mod size;
-mod usual;
+pub(crate) mod usual;
 mod whole;
 mod whole_registry;
 

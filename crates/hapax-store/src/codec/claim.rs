@@ -31,7 +31,7 @@ pub(super) fn read_key<'b>(take: &mut Take<'b>, tables: &Tables<'b>) -> Result<H
     Ok(HandlerKey { tenant: tables.name(take)?, handler: tables.name(take)? })
 }
 
-pub(super) fn write_handler(out: &mut Vec<u8>, handler: &Handler) {
+pub(super) fn write_handler(out: &mut impl Put, handler: &Handler) {
     let Handler { name, stream, order, effect, lease, heartbeat, attempts_max, backoff } = handler;
     out.text(name);
     out.push(u8::from(stream.is_some()));
@@ -83,7 +83,7 @@ fn read_span(take: &mut Take<'_>) -> Result<Span, Undecodable> {
     if span.millis() == millis { Ok(span) } else { take.fault_at(start, Fault::Value("length of time")) }
 }
 
-pub(super) fn write_state(out: &mut Vec<u8>, change: &StateChange) {
+pub(super) fn write_state(out: &mut impl Put, change: &StateChange) {
     let StateChange { next_fence, dead, passed } = change;
     out.number(next_fence.0);
     out.number(*dead);
@@ -94,7 +94,7 @@ pub(super) fn read_state(take: &mut Take<'_>) -> Result<StateChange, Undecodable
     Ok(StateChange { next_fence: Fence(take.number()?), dead: take.number()?, passed: read_optional(take)? })
 }
 
-pub(super) fn write_lane(out: &mut Vec<u8>, lane: &HandlerLane) {
+pub(super) fn write_lane(out: &mut impl Put, lane: &HandlerLane) {
     let HandlerLane { last_done, position, held } = lane;
     out.push(u8::from(last_done.is_some()));
     last_done.iter().for_each(|rank| write_rank(out, *rank));
@@ -122,7 +122,7 @@ pub(super) fn read_lane(take: &mut Take<'_>) -> Result<HandlerLane, Undecodable>
     Ok(HandlerLane { last_done, position, held: held.into_iter().collect() })
 }
 
-fn write_rank(out: &mut Vec<u8>, rank: Rank) {
+fn write_rank(out: &mut impl Put, rank: Rank) {
     out.number(rank.epoch);
     out.number(rank.seq);
 }
@@ -131,7 +131,7 @@ fn read_rank(take: &mut Take<'_>) -> Result<Rank, Undecodable> {
     Ok(Rank { epoch: take.number()?, seq: take.number()? })
 }
 
-pub(super) fn write(out: &mut Vec<u8>, claim: &Claim) {
+pub(super) fn write(out: &mut impl Put, claim: &Claim) {
     let Claim { work: Work { event_id, stream, lane, epoch, seq, place }, owner, fence, attempt, state } = claim;
     out.number(bits([
         (lane.is_some(), LANE),
@@ -181,7 +181,7 @@ pub(super) fn read(take: &mut Take<'_>) -> Result<Claim, Undecodable> {
     Ok(Claim { work, owner, fence: Fence(take.number()?), attempt: take.short()?, state: read_outcome(take)? })
 }
 
-fn write_outcome(out: &mut Vec<u8>, state: &ClaimState) {
+fn write_outcome(out: &mut impl Put, state: &ClaimState) {
     match state {
         ClaimState::Held { lease_until } => {
             out.push(0);

@@ -36,7 +36,7 @@ pub(super) struct Beside {
     pub(super) time: Time,
 }
 
-pub(super) fn write(out: &mut Vec<u8>, basis: &Basis, beside: Beside) {
+pub(super) fn write(out: &mut impl Put, basis: &Basis, beside: Beside) {
     let Basis { original, nonce_used_at, lane, counters } = basis;
     out.number(bits([
         (original.is_some(), ORIGINAL),
@@ -70,7 +70,7 @@ fn before(seq: Option<u64>) -> Option<u64> {
     seq.and_then(|seq| seq.checked_sub(1))
 }
 
-fn write_lane(out: &mut Vec<u8>, basis: &LaneBasis, beside: Beside) {
+fn write_lane(out: &mut impl Put, basis: &LaneBasis, beside: Beside) {
     let LaneBasis { epoch, highest, floor, last_time, returned, known, hit } = basis;
     let usual = highest.is_some() && *highest == before(beside.seq);
     out.number(bits([
@@ -108,7 +108,7 @@ fn read_lane(take: &mut Take<'_>, beside: Beside) -> Result<LaneBasis, Undecodab
     })
 }
 
-pub(super) fn write_gap(out: &mut Vec<u8>, gap: &Gap, base: Time) {
+pub(super) fn write_gap(out: &mut impl Put, gap: &Gap, base: Time) {
     let Gap { generation, from, to, kind, opened_at } = gap;
     out.push(*kind as u8);
     out.number(u64::from(*generation));
@@ -124,7 +124,7 @@ pub(super) fn read_gap(take: &mut Take<'_>, base: Time) -> Result<Gap, Undecodab
     Ok(Gap { generation, from, to: take.apart(from)?, kind, opened_at: take.time_from(base)? })
 }
 
-fn write_counter(out: &mut Vec<u8>, basis: &CounterBasis, base: Time) {
+fn write_counter(out: &mut impl Put, basis: &CounterBasis, base: Time) {
     let CounterBasis { watermark, closed, folded, other } = basis;
     out.number(bits([
         (watermark.is_some(), WATERMARK),

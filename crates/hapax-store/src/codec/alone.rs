@@ -1,0 +1,276 @@
+//! Records that stand alone: what a store keeps in a row of its own, where no section's tables are at hand.
+//!
+//! Every record begins with its version, a `u8` = 1, and ends with its last field. The shapes are those of the sections
+//! (see [`super`]), but names stand where they are used, as `text`, and a caller does too, without a table.
+//!
+//! | record | bytes |
+//! |---|---|
+//! | details of an entry | `bits`, 0:caller, 1:digest 32 (from 1024 bytes of document on), 2:`list` of classes (counter `text`, class `u8`), 3:gap (4: large; from `n`, to `Δfrom`), 5:`list` of abandoned ranges, 6:refusal, basis |
+//! | details of an attempt | `bits`, 0:caller, 6:refusal, basis |
+//! | counter | `bits` and values as in a section; times are `Δ1970` |
+//! | adjustment | id `text`, `amount`, reason `text`, at `time` |
+//! | handler, lane of a handler, claim | as in a section |
+//! | ordinals that need nothing more | low water `n`, `list` of islands: first `n`, last `Δfirst` |
+//! | key | as in a section, but for its tenant |
+//!
+//! What is not in a record stands in columns beside it: the reader hands it in.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use hapax_core::audit::Attempt;
+use hapax_core::claim::{Claim, Handler, HandlerLane, Ranges};
+use hapax_core::counter::{Adjustment, Class, Counter};
+use hapax_core::entry::{Basis, Caller, Entry, GapDetail};
+use hapax_core::event::Digest;
+use hapax_core::refusal::Refusal;
+use hapax_core::time::Time;
+
+use super::basis::{self, Beside};
+use super::entry::{DIGESTED_FROM, read_range, write_range};
+use super::fault::{Fault, Part, Undecodable};
+use super::put::{Put, bits};
+use super::take::Take;
+use super::{EPOCH, caller, claim, counter, key, refusal};
+use crate::seam::Key;
+
+/// The version of every record, and its first byte.
+const VERSION: u8 = 1;
+
+const CALLER: u64 = 1;
+const DIGEST: u64 = 1 << 1;
+const CLASSES: u64 = 1 << 2;
+const GAP: u64 = 1 << 3;
+const GAP_LARGE: u64 = 1 << 4;
+const ABANDONED: u64 = 1 << 5;
+const REFUSAL: u64 = 1 << 6;
+const OF_ENTRY: u64 = (1 << 7) - 1;
+const OF_ATTEMPT: u64 = CALLER | REFUSAL;
+
+/// What the columns beside some details say, as far as the details are written against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) at: Time,
+    /// When the source saw it; an attempt has none.
+    pub(crate) observed_at: Option<Time>,
+    pub(crate) epoch: u64,
+    pub(crate) seq: Option<u64>,
+}
+
+impl Row {
+    fn beside(&self) -> Beside {
+        Beside { epoch: self.epoch, seq: self.seq, time: self.observed_at.unwrap_or(self.at) }
+    }
+}
+
+/// What of an entry has no column of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EntryDetails {
+    pub(crate) caller: Caller,
+    /// None if the document is so short that its digest is made again.
+    pub(crate) digest: Option<Digest>,
+    pub(crate) classes: Vec<(Arc<str>, Class)>,
+    pub(crate) gap: Option<GapDetail>,
+    pub(crate) abandoned: Vec<(u64, u64)>,
+    pub(crate) refusal: Option<Box<Refusal>>,
+    pub(crate) basis: Basis,
+}
+
+/// What of an attempt has no column of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AttemptDetails {
+    pub(crate) caller: Caller,
+    pub(crate) refusal: Option<Box<Refusal>>,
+    pub(crate) basis: Basis,
+}
+
+pub(crate) fn write_entry(out: &mut BytesMut, entry: &Entry) {
+    let Entry { at, observed_at, epoch, seq, caller, classes, gap, abandoned, refusal, basis, .. } = entry;
+    let long = entry.document.len() >= DIGESTED_FROM;
+    out.push(VERSION);
+    out.number(bits([
+        (*caller != Caller::default(), CALLER),
+        (long, DIGEST),
+        (!classes.is_empty(), CLASSES),
+        (gap.is_some(), GAP),
+        (gap.is_some_and(|gap| gap.large), GAP_LARGE),
+        (!abandoned.is_empty(), ABANDONED),
+        (refusal.is_some(), REFUSAL),
+    ]));
+    write_caller(out, caller);
+    if long {
+        out.extend_from_slice(&entry.digest);
+    }
+    list(out, classes, |out, (name, class)| {
+        out.text(name);
+        out.push(*class as u8);
+    });
+    gap.iter().for_each(|gap| write_range(out, gap.from, gap.to));
+    list(out, abandoned, |out, (from, to)| write_range(out, *from, *to));
+    refusal.iter().for_each(|refusal| refusal::write(out, refusal, *at));
+    let row = Row { at: *at, observed_at: *observed_at, epoch: *epoch, seq: *seq };
+    basis::write(out, basis, row.beside());
+}
+
+pub(crate) fn read_entry(record: &[u8], row: Row) -> Result<EntryDetails, Undecodable> {
+    read(record, |take| {
+        let flags = take.bits("entry's details", OF_ENTRY)?;
+        let has = |flag: u64| flags & flag != 0;
+        let class = |take: &mut Take<'_>| Ok((Arc::from(take.text()?), take.word(Class::ALL, "class")?));
+        Ok(EntryDetails {
+            caller: take.when(has(CALLER), read_caller)?.unwrap_or_default(),
+            digest: take.when(has(DIGEST), Take::array)?,
+            classes: take.when(has(CLASSES), |take| take.list(class))?.unwrap_or_default(),
+            gap: take.when(has(GAP), read_range)?.map(|(from, to)| GapDetail { from, to, large: has(GAP_LARGE) }),
+            abandoned: take.when(has(ABANDONED), |take| take.list(read_range))?.unwrap_or_default(),
+            refusal: take.when(has(REFUSAL), |take| refusal::read(take, row.at))?.map(Box::new),
+            basis: basis::read(take, row.beside())?,
+        })
+    })
+}
+
+pub(crate) fn write_attempt(out: &mut BytesMut, attempt: &Attempt) {
+    let Attempt { at, epoch, seq, caller, refusal, basis, .. } = attempt;
+    out.push(VERSION);
+    out.number(bits([(*caller != Caller::default(), CALLER), (refusal.is_some(), REFUSAL)]));
+    write_caller(out, caller);
+    refusal.iter().for_each(|refusal| refusal::write(out, refusal, *at));
+    basis::write(out, basis, Row { at: *at, observed_at: None, epoch: *epoch, seq: *seq }.beside());
+}
+
+pub(crate) fn read_attempt(record: &[u8], row: Row) -> Result<AttemptDetails, Undecodable> {
+    read(record, |take| {
+        let flags = take.bits("attempt's details", OF_ATTEMPT)?;
+        Ok(AttemptDetails {
+            caller: take.when(flags & CALLER != 0, read_caller)?.unwrap_or_default(),
+            refusal: take.when(flags & REFUSAL != 0, |take| refusal::read(take, row.at))?.map(Box::new),
+            basis: basis::read(take, row.beside())?,
+        })
+    })
+}
+
+pub(crate) fn write_counter(counter: &Counter) -> Vec<u8> {
+    record(|out| counter::write_values(out, counter, EPOCH))
+}
+
+pub(crate) fn read_counter(record: &[u8]) -> Result<Counter, Undecodable> {
+    read(record, |take| counter::read_values(take, EPOCH))
+}
+
+/// But for its offset.
+pub(crate) fn write_adjustment(adjustment: &Adjustment) -> Vec<u8> {
+    let Adjustment { id, amount, reason, offset: _, at } = adjustment;
+    record(|out| {
+        out.text(id);
+        out.amount(*amount);
+        out.text(reason);
+        out.time(*at);
+    })
+}
+
+pub(crate) fn read_adjustment(record: &[u8], offset: u64) -> Result<Adjustment, Undecodable> {
+    read(record, |take| {
+        let (id, amount, reason) = (take.text()?.into(), take.amount()?, take.text()?.into());
+        Ok(Adjustment { id, amount, reason, offset, at: take.time()? })
+    })
+}
+
+pub(crate) fn write_handler(handler: &Handler) -> Vec<u8> {
+    record(|out| claim::write_handler(out, handler))
+}
+
+pub(crate) fn read_handler(record: &[u8]) -> Result<Handler, Undecodable> {
+    read(record, claim::read_handler)
+}
+
+pub(crate) fn write_handler_lane(lane: &HandlerLane) -> Vec<u8> {
+    record(|out| claim::write_lane(out, lane))
+}
+
+pub(crate) fn read_handler_lane(record: &[u8]) -> Result<HandlerLane, Undecodable> {
+    read(record, claim::read_lane)
+}
+
+pub(crate) fn write_claim(claim: &Claim) -> Vec<u8> {
+    record(|out| claim::write(out, claim))
+}
+
+pub(crate) fn read_claim(record: &[u8]) -> Result<Claim, Undecodable> {
+    read(record, claim::read)
+}
+
+pub(crate) fn write_ranges(ranges: &Ranges) -> Vec<u8> {
+    record(|out| {
+        out.number(ranges.low_water());
+        out.number(ranges.islands().count() as u64);
+        ranges.islands().for_each(|(first, last)| write_range(out, first, last));
+    })
+}
+
+/// One set has one spelling, so that ranges which touch, overlap or lie below the mark are none.
+pub(crate) fn read_ranges(record: &[u8]) -> Result<Ranges, Undecodable> {
+    read(record, |take| {
+        let low_water = take.number()?;
+        let start = take.at();
+        let islands = take.list(read_range)?;
+        let ranges = Ranges::new(low_water, islands.iter().copied());
+        let same = ranges.low_water() == low_water && ranges.islands().eq(islands);
+        if same { Ok(ranges) } else { take.fault_at(start, Fault::Value("set of ordinals")) }
+    })
+}
+
+/// But for its tenant.
+pub(crate) fn write_key(key: &Key) -> Vec<u8> {
+    record(|out| key::write_rest(out, key))
+}
+
+pub(crate) fn read_key(record: &[u8], tenant: Arc<str>) -> Result<Key, Undecodable> {
+    read(record, |take| key::read_rest(take, tenant))
+}
+
+fn record(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    out.push(VERSION);
+    write(&mut out);
+    out
+}
+
+/// Reads a record from its version to its end.
+fn read<'b, T>(record: &'b [u8], read: impl FnOnce(&mut Take<'b>) -> Result<T, Undecodable>) -> Result<T, Undecodable> {
+    let mut take = Take::new(record, 0..record.len(), Part::Alone)?;
+    let version = take.byte()?;
+    if version != VERSION {
+        return take.fault_at(0, Fault::Version(version));
+    }
+    let found = read(&mut take)?;
+    take.finish()?;
+    Ok(found)
+}
+
+/// How many there are, and each; nothing if there are none, which a presence bit says.
+fn list<P: Put, T>(out: &mut P, items: &[T], mut write: impl FnMut(&mut P, &T)) {
+    if !items.is_empty() {
+        out.number(items.len() as u64);
+        items.iter().for_each(|item| write(out, item));
+    }
+}
+
+/// Nothing for the default one, which a presence bit says.
+fn write_caller(out: &mut impl Put, caller: &Caller) {
+    if *caller == Caller::default() {
+        return;
+    }
+    let Caller { key, request, forced } = caller;
+    out.number(bits([(key.is_some(), caller::KEY), (request.is_some(), caller::REQUEST), (*forced, caller::FORCED)]));
+    [key, request].into_iter().flatten().for_each(|text| out.text(text));
+}
+
+fn read_caller(take: &mut Take<'_>) -> Result<Caller, Undecodable> {
+    let flags = take.bits("caller", caller::KEY | caller::REQUEST | caller::FORCED)?;
+    let key = take.when(flags & caller::KEY != 0, Take::text)?.map(Arc::from);
+    let request = take.when(flags & caller::REQUEST != 0, Take::text)?.map(Arc::from);
+    Ok(Caller { key, request, forced: flags & caller::FORCED != 0 })
+}

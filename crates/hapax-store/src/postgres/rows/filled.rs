@@ -1,0 +1,55 @@
+//! Numbers that came after all: a row of `filled` each, until the audit forgets it.
+
+use std::sync::Arc;
+
+use hapax_core::lane::Gap;
+use hapax_core::time::Time;
+use tokio_postgres::Row;
+
+use super::cells::Cells;
+use super::gap::read_gap;
+use super::{Text, Whole, batch};
+use crate::seam::{StoreError, StreamKey};
+
+/// What [`read`] expects.
+pub(in crate::postgres) const COLUMNS: &str = "t.lane, t.generation, t.first, t.last, t.kind, t.opened_at, t.filled_at";
+
+/// Reads a row.
+pub(in crate::postgres) fn read(row: &Row) -> Result<(Arc<str>, Gap, Time), StoreError> {
+    let mut cells = Cells::new(row, "filled");
+    Ok((cells.text()?, read_gap(&mut cells)?, cells.time()?))
+}
+
+batch! {
+    /// Numbers that have come now.
+    FilledRows {
+        tenant: Text,
+        stream: Text,
+        lane: Text,
+        generation: i32,
+        first: Whole,
+        last: Whole,
+        kind: i16,
+        opened_at: i64,
+        filled_at: i64,
+    }
+    "INSERT INTO filled (tenant, stream, lane, generation, first, last, kind, opened_at, filled_at)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::numeric[], $6::numeric[], $7::int2[], $8::int8[], $9::int8[])
+     ON CONFLICT (tenant, stream, partition, lane, generation, first)
+     DO UPDATE SET last = excluded.last, kind = excluded.kind, opened_at = excluded.opened_at, filled_at = excluded.filled_at"
+}
+
+impl FilledRows {
+    pub(in crate::postgres) fn push(&mut self, key: &StreamKey, lane: &Arc<str>, gap: &Gap, at: Time) {
+        let Gap { generation, from, to, kind, opened_at } = gap;
+        self.tenant.push((&key.tenant).into());
+        self.stream.push((&key.stream).into());
+        self.lane.push(lane.into());
+        self.generation.push(generation.cast_signed());
+        self.first.push(Whole(*from));
+        self.last.push(Whole(*to));
+        self.kind.push(*kind as i16);
+        self.opened_at.push(opened_at.nanos());
+        self.filled_at.push(at.nanos());
+    }
+}
