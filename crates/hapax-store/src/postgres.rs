@@ -14,6 +14,7 @@
 
 mod address;
 mod connect;
+mod flight;
 mod known;
 mod load;
 pub mod migrate;
@@ -30,7 +31,9 @@ pub use reader::PostgresReader;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::seam::{Loaded, Store, StoreError, TurnNeeds, Write};
+use crate::seam::{Commits, Loaded, Store, StoreError, StreamNeeds, TurnNeeds, Write};
+use known::Shared;
+use load::Held;
 
 /// How a store in Postgres is used.
 #[derive(Clone, Debug)]
@@ -55,24 +58,52 @@ impl Default for Options {
 /// A ledger in Postgres, as one writer sees it.
 #[derive(Debug)]
 pub struct Postgres {
+    shared: Arc<Shared>,
     reader: PostgresReader,
+    /// How often it has loaded.
+    loads: u64,
+    /// What the last load holds.
+    held: Option<Held>,
 }
 
 impl Postgres {
     /// Opens the ledger at an address: makes or migrates its tables if that is needed.
     pub fn open(address: &Address, options: Options) -> Result<Self, StoreError> {
-        let _ = (address, options);
-        Err(StoreError::Unreachable("not yet".to_owned()))
+        migrate::migrate(address, &options)?;
+        let shared = Shared::open(address, options)?;
+        wake::start(&shared);
+        Ok(Self::on(shared))
     }
 
     /// Another writer on the same ledger, in the same process.
-    pub fn another(&self) -> Result<Self, StoreError> {
-        Err(StoreError::Unreachable("not yet".to_owned()))
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::on(Arc::clone(&self.shared))
+    }
+
+    fn on(shared: Arc<Shared>) -> Self {
+        Self { reader: PostgresReader::new(Arc::clone(&shared)), shared, loads: 0, held: None }
     }
 
     /// What is due beside the turns: deleting what has expired.
     pub fn upkeep(&self) -> upkeep::Upkeep {
-        upkeep::Upkeep::default()
+        upkeep::Upkeep::new(Arc::clone(&self.shared))
+    }
+
+    /// What a write needs that rests on nothing that was loaded.
+    fn hold(&mut self, write: &Write) -> Result<(), StoreError> {
+        let mut needs = TurnNeeds::default();
+        for stream in &write.streams {
+            let mut wanted = StreamNeeds { writes: true, ..StreamNeeds::default() };
+            wanted.needs.lanes.extend(stream.changes.lanes.iter().map(|(name, _)| (Arc::clone(name), Default::default())));
+            needs.streams.insert(stream.key.clone(), wanted);
+        }
+        needs.handlers.extend(write.handlers.iter().map(|(key, _)| key.clone()));
+        needs.handlers.extend(write.states.iter().map(|(key, _)| key.clone()));
+        needs.claims.extend(write.claims.iter().map(|(place, _)| place.clone()));
+        needs.handler_lanes.extend(write.handler_lanes.iter().map(|(place, _)| place.clone()));
+        needs.keys.extend(write.keys.iter().map(|key| Arc::clone(&key.tenant)));
+        self.load(&needs).map(|_| ())
     }
 }
 
@@ -83,15 +114,45 @@ impl Store for Postgres {
         &self.reader
     }
 
-    fn tenant(&mut self, _: &Arc<str>, _: [u8; 32]) -> Result<[u8; 32], StoreError> {
-        Err(StoreError::Unreachable("not yet".to_owned()))
+    fn tenant(&mut self, name: &Arc<str>, salt: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        if let Some(salt) = self.shared.salt(name)? {
+            return Ok(salt);
+        }
+        // Whoever is first has made it; the others read what that was.
+        let sql = "INSERT INTO tenants (tenant, salt) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        self.shared.query(sql, &[&&**name, &&salt[..]])?;
+        self.shared.salt(name)?.ok_or_else(|| StoreError::Corrupt(format!("tenant {name} was made and is not there")))
     }
 
-    fn load(&mut self, _: &TurnNeeds) -> Result<Loaded, StoreError> {
-        Err(StoreError::Unreachable("not yet".to_owned()))
+    fn load(&mut self, needs: &TurnNeeds) -> Result<Loaded, StoreError> {
+        self.let_go();
+        self.loads += 1;
+        let (held, loaded) = self.shared.wait(load::load(&self.shared, needs, Commits(self.loads)))?;
+        self.held = Some(held);
+        Ok(loaded)
     }
 
-    fn commit(&mut self, _: Write) -> Result<(), StoreError> {
-        Err(StoreError::Unreachable("not yet".to_owned()))
+    fn commit(&mut self, write: Write) -> Result<(), StoreError> {
+        match write.rests_on {
+            Some(commits) if self.held.as_ref().is_none_or(|held| held.number != commits) => {
+                return Err(StoreError::Conflict);
+            }
+            Some(_) => {}
+            None => self.hold(&write)?,
+        }
+        let Some(held) = self.held.take() else { return Err(StoreError::Conflict) };
+        self.shared.wait(write::commit(&self.shared, held, write))
+    }
+
+    fn let_go(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.shared.wait(write::let_go(held));
+        }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }

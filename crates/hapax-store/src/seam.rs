@@ -84,6 +84,8 @@ pub struct StreamNeeds {
     pub needs: Needs,
     /// Lanes of which every gap is needed.
     pub whole_lanes: Vec<Arc<str>>,
+    /// Will it be written to, and not only be looked at? Then nobody else may meanwhile.
+    pub writes: bool,
 }
 
 /// How many commits a store has taken: what was loaded at one number is old as soon as there is another.

@@ -1,1 +1,272 @@
-//! To come.
+//! What all writers and readers of one process share: the runtime, the connections, and what they remember.
+//!
+//! What holds: what is remembered is either what never changes (salts, a version of a contract), or is asked again after a
+//! pulse (keys), and a pulse comes at least once a second; a turn checks the version that it has read its documents under
+//! against the locked row of the stream. While the database is away the last answer about keys stands: nobody gets in who was
+//! not let in before, and nothing can be read or written anyway.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use deadpool_postgres::{HookError, Object, Pool, PoolError};
+use hapax_core::contract::Version;
+use hapax_core::event::Digest;
+use tokio::runtime::{Handle, Runtime};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::connect::{is_gone, pool, said};
+use super::{Address, Options, rows};
+use crate::seam::{Key, StoreError, StreamKey, Wake};
+
+/// The values of a statement.
+pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+
+/// Writers of one process, at most.
+const WRITERS_MAX: usize = 64;
+
+/// What a process shares.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// There until it is dropped.
+    runtime: Option<Runtime>,
+    readers: Pool,
+    writers: Pool,
+    pub(super) address: Address,
+    pub(super) options: Options,
+    remembered: Mutex<Remembered>,
+    pulses: AtomicU64,
+    wakes: Mutex<Wakes>,
+}
+
+#[derive(Debug, Default)]
+struct Remembered {
+    salts: HashMap<Arc<str>, [u8; 32]>,
+    versions: HashMap<StreamKey, Arc<[Version]>>,
+    /// With the pulse after which it was asked.
+    keys: HashMap<Digest, (u64, Option<Key>)>,
+    needs_keys: Option<(u64, bool)>,
+}
+
+#[derive(Default)]
+struct Wakes(Vec<Wake>);
+
+impl std::fmt::Debug for Wakes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} wakes", self.0.len())
+    }
+}
+
+/// Keys that are remembered, at most: anybody may try any number of wrong ones.
+const KEYS_MAX: usize = 10_000;
+
+impl Shared {
+    pub(super) fn open(address: &Address, options: Options) -> Result<Arc<Self>, StoreError> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let built = builder.worker_threads(2).thread_name("database").enable_all().build();
+        let runtime = built.map_err(|error| StoreError::Unreachable(format!("no runtime: {error}")))?;
+        let readers = pool(address, &options, options.connections_max.max(1))?;
+        let writers = pool(address, &options, WRITERS_MAX)?;
+        let shared = Self {
+            runtime: Some(runtime),
+            readers,
+            writers,
+            address: address.clone(),
+            options,
+            remembered: Mutex::default(),
+            pulses: AtomicU64::new(1),
+            wakes: Mutex::default(),
+        };
+        Ok(Arc::new(shared))
+    }
+
+    /// Waits, wherever the caller is: in a thread of its own, or on a worker of another runtime.
+    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
+        match Handle::try_current() {
+            Ok(_) => tokio::task::block_in_place(|| runtime.block_on(future)),
+            Err(_) => runtime.block_on(future),
+        }
+    }
+
+    /// Runs beside everything else, until this is dropped.
+    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(future);
+        }
+    }
+
+    /// A connection for a turn.
+    pub(super) async fn writer(&self) -> Result<Object, StoreError> {
+        self.writers.get().await.map_err(|error| unreachable(&error))
+    }
+
+    /// Reads rows.
+    pub(super) fn query(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
+        self.wait(async {
+            // A connection may have been cut while it lay in the pool; a read can be asked again.
+            match self.try_query(sql, values).await {
+                Err(PoolError::Backend(error)) if is_gone(&error) => {}
+                answer => return answer.map_err(|error| unreachable(&error)),
+            }
+            self.try_query(sql, values).await.map_err(|error| unreachable(&error))
+        })
+    }
+
+    async fn try_query(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, PoolError> {
+        let client = self.readers.get().await?;
+        let statement = client.prepare_cached(sql).await?;
+        Ok(client.query(&statement, values).await?)
+    }
+
+    /// Reads a row, if there is one.
+    pub(super) fn query_opt(&self, sql: &'static str, values: Values<'_>) -> Result<Option<Row>, StoreError> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+
+    /// Can the database be reached?
+    pub(super) fn ready(&self) -> Result<(), StoreError> {
+        self.query("SELECT 1", &[]).map(|_| ())
+    }
+
+    /// Something may have happened: what may have changed is asked again, and those who wait look again.
+    pub(super) fn pulse(&self) {
+        self.pulses.fetch_add(1, Ordering::Relaxed);
+        let wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner).0.clone();
+        wakes.iter().for_each(|wake| wake());
+    }
+
+    /// Calls this at every pulse.
+    pub(super) fn wake(&self, wake: Wake) {
+        self.wakes.lock().unwrap_or_else(PoisonError::into_inner).0.push(wake);
+    }
+
+    /// Nothing is left half done under this lock.
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A tenant's salt.
+    pub(super) fn salt(&self, tenant: &str) -> Result<Option<[u8; 32]>, StoreError> {
+        if let Some(salt) = self.remembered().salts.get(tenant) {
+            return Ok(Some(*salt));
+        }
+        let sql = "SELECT t.salt FROM tenants t WHERE t.tenant = $1 AND t.stream = '' AND t.partition = 0";
+        let Some(row) = self.query_opt(sql, &[&tenant])? else { return Ok(None) };
+        let salt = row.try_get::<_, rows::Fixed<32>>(0).map_err(|error| StoreError::Corrupt(format!("tenants.salt: {error}")))?.0;
+        self.remembered().salts.insert(Arc::from(tenant), salt);
+        Ok(Some(salt))
+    }
+
+    /// Every version of a stream's contract, as it was when it was last looked at.
+    pub(super) fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError> {
+        if let Some(versions) = self.remembered().versions.get(stream) {
+            return Ok(versions.to_vec());
+        }
+        let found = self.query(&CONTRACTS, &[&&*stream.tenant, &&*stream.stream])?;
+        let versions = read_versions(&found)?;
+        self.learn(stream, &versions);
+        Ok(versions)
+    }
+
+    /// The versions, if the newest is this one.
+    pub(super) fn versions_at(&self, stream: &StreamKey, newest: u32) -> Option<Arc<[Version]>> {
+        let remembered = self.remembered();
+        let versions = remembered.versions.get(stream)?;
+        versions.last().is_some_and(|version| version.number == newest).then(|| Arc::clone(versions))
+    }
+
+    /// These are the versions now. No stream is remembered that does not exist: it may be made any time.
+    pub(super) fn learn(&self, stream: &StreamKey, versions: &[Version]) {
+        let mut remembered = self.remembered();
+        match versions {
+            [] => _ = remembered.versions.remove(stream),
+            versions => _ = remembered.versions.insert(stream.clone(), versions.into()),
+        }
+    }
+
+    /// What is remembered of a stream may be old.
+    pub(super) fn forget(&self, stream: &StreamKey) {
+        self.remembered().versions.remove(stream);
+    }
+
+    /// The key with this hash.
+    pub(super) fn key(&self, hash: &Digest) -> Result<Option<Key>, StoreError> {
+        let pulse = self.pulses.load(Ordering::Relaxed);
+        let before = self.remembered().keys.get(hash).cloned();
+        if let Some((_, key)) = before.as_ref().filter(|(seen, _)| *seen == pulse) {
+            return Ok(key.clone());
+        }
+        match self.query_opt(&BY_HASH, &[&&hash[..]]) {
+            Ok(row) => {
+                let key = row.map(|row| rows::key::read(&row)).transpose()?;
+                let mut remembered = self.remembered();
+                if remembered.keys.len() >= KEYS_MAX {
+                    remembered.keys.clear();
+                }
+                remembered.keys.insert(*hash, (pulse, key.clone()));
+                Ok(key)
+            }
+            Err(error) => before.map(|(_, key)| key).ok_or(error),
+        }
+    }
+
+    /// Was there ever a key?
+    pub(super) fn needs_keys(&self) -> Result<bool, StoreError> {
+        let pulse = self.pulses.load(Ordering::Relaxed);
+        let before = self.remembered().needs_keys;
+        // Keys are never deleted, so this changes once.
+        if let Some((_, needs)) = before.filter(|(seen, needs)| *needs || *seen == pulse) {
+            return Ok(needs);
+        }
+        match self.query_opt("SELECT 1 FROM keys LIMIT 1", &[]) {
+            Ok(row) => {
+                self.remembered().needs_keys = Some((pulse, row.is_some()));
+                Ok(row.is_some())
+            }
+            Err(error) => before.map(|(_, needs)| needs).ok_or(error),
+        }
+    }
+
+    /// A key was made or revoked here.
+    pub(super) fn keys_changed(&self) {
+        let mut remembered = self.remembered();
+        remembered.keys.clear();
+        remembered.needs_keys = None;
+    }
+}
+
+/// The versions of a contract, oldest first.
+pub(super) static CONTRACTS: LazyLock<String> = LazyLock::new(|| {
+    let columns = rows::contract::COLUMNS;
+    format!("SELECT {columns} FROM contracts t WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 ORDER BY t.version")
+});
+
+static BY_HASH: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {} FROM keys t WHERE t.hash = $1", rows::key::COLUMNS));
+
+pub(super) fn read_versions(found: &[Row]) -> Result<Vec<Version>, StoreError> {
+    found.iter().map(|row| rows::contract::read(row).map(|(version, _)| version)).collect()
+}
+
+/// Nothing was written, and nothing could be read.
+fn unreachable(error: &PoolError) -> StoreError {
+    StoreError::Unreachable(match error {
+        PoolError::Timeout(_) => "no connection in time".to_owned(),
+        PoolError::Backend(error) => said(error),
+        PoolError::PostCreateHook(HookError::Message(what)) => what.to_string(),
+        PoolError::PostCreateHook(HookError::Backend(error)) => said(error),
+        PoolError::Closed | PoolError::NoRuntimeSpecified => error.to_string(),
+    })
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Also on a worker of another runtime, which must not wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,1 +1,61 @@
-//! To come.
+//! The row that each turn writes under an id of its own, and what it says after a COMMIT that broke off.
+//!
+//! What holds: the same id is written again on another connection. If the turn's transaction still runs, the database lets this
+//! wait for its end; if it was committed, the row is there, and this writes nothing; if not, it is written here, and that
+//! transaction can never be committed, because its own row would be the second. So the answer is final. The events' ids say
+//! nothing: another server may have committed them.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::connect::said;
+use super::known::Shared;
+use crate::seam::{StoreError, StreamKey};
+
+/// Writes a turn's row.
+pub(super) const INSERT: &str = "INSERT INTO turns (tenant, stream, turn, at) VALUES ($1, $2, $3, $4)";
+
+/// How often it is tried to find out, and how long it is waited in between.
+const TRIES_MAX: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A turn of a writer.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    /// Where its row lies: with the first stream that it writes, or with none.
+    pub(super) place: StreamKey,
+    pub(super) id: Uuid,
+    /// In nanoseconds.
+    pub(super) at: i64,
+}
+
+/// An id that nobody else has.
+pub(super) fn id() -> Uuid {
+    let mut bytes = [0; 16];
+    // Without random bits two turns could take each other for themselves.
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    Uuid::from_bytes(bytes)
+}
+
+/// Was the turn committed? Only an error if nobody can say for now.
+pub(super) async fn was_committed(shared: &Shared, turn: &Turn) -> Result<bool, StoreError> {
+    let mut why = String::new();
+    for _ in 0..TRIES_MAX {
+        match ask(shared, turn).await {
+            Ok(committed) => return Ok(committed),
+            Err(error) => why = error,
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Err(StoreError::Unknown(why))
+}
+
+async fn ask(shared: &Shared, turn: &Turn) -> Result<bool, String> {
+    let client = shared.writer().await.map_err(|error| error.to_string())?;
+    let sql = format!("{INSERT} ON CONFLICT DO NOTHING");
+    let statement = client.prepare_cached(&sql).await.map_err(|error| said(&error))?;
+    let Turn { place, id, at } = turn;
+    let written = client.execute(&statement, &[&&*place.tenant, &&*place.stream, id, at]).await;
+    Ok(written.map_err(|error| said(&error))? == 0)
+}

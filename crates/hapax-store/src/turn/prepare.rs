@@ -62,10 +62,11 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
         let (now, spare) = (request.now, request.spare);
         match &mut request.ask {
             Ask::Submit(submission) => submit(store, submission, now, spare, &mut found)?,
-            Ask::PutContract { stream, .. } => _ = found.stream(stream),
+            Ask::PutContract { stream, .. } => found.stream(stream).writes = true,
             Ask::Correct(ask) => {
                 let version = found.latest(store, &ask.stream)?;
-                let wanted = &mut found.stream(&ask.stream).needs;
+                let StreamNeeds { needs: wanted, writes, .. } = found.stream(&ask.stream);
+                *writes = true;
                 if let Some(correction) = version.and_then(|version| correction(&version, ask).ok()) {
                     wanted.identities.push(correction.identity());
                     wanted.counters.insert(correction.key);
@@ -73,7 +74,8 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
             }
             Ask::Close { stream, counter, key, period } => {
                 let version = found.latest(store, stream)?;
-                let wanted = &mut found.stream(stream).needs;
+                let StreamNeeds { needs: wanted, writes, .. } = found.stream(stream);
+                *writes = true;
                 if let Some(version) = version
                     && let Ok(closing) = closing(&version, counter, key.as_deref(), period)
                 {
@@ -81,7 +83,11 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
                     wanted.counters.extend(closing.counter_key());
                 }
             }
-            Ask::Acknowledge { stream, lane, .. } => found.stream(stream).whole_lanes.push(Arc::clone(lane)),
+            Ask::Acknowledge { stream, lane, .. } => {
+                let wanted = found.stream(stream);
+                wanted.whole_lanes.push(Arc::clone(lane));
+                wanted.writes = true;
+            }
             Ask::PutHandler { key, handler } => {
                 found.needs.handlers.push(key.clone());
                 if let Some(stream) = &handler.stream {
@@ -107,6 +113,7 @@ fn submit(
 ) -> Result<(), StoreError> {
     let version = found.latest(store, &submission.stream)?;
     let wanted = found.stream(&submission.stream);
+    wanted.writes |= !submission.terms.dry_run;
     let Some(version) = version else { return Ok(()) };
     let is_read = submission.events.len() == submission.documents.len()
         && submission.events.iter().all(|event| event.version == version.number);

@@ -22,7 +22,7 @@ pub(in crate::postgres) fn read(row: &Row) -> Result<(RequestKey, RequestRecord)
 }
 
 batch! {
-    /// Requests that are answered now. One that is there already is an error: another turn has answered it.
+    /// Requests that are answered now; one that was answered so long ago that it does not count any more gets a new answer.
     RequestRows {
         tenant: Text,
         stream: Text,
@@ -34,7 +34,9 @@ batch! {
         body: Vec<u8>,
     }
     "INSERT INTO requests (tenant, stream, target, key, fingerprint, status, at, body)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::int2[], $7::int8[], $8::bytea[])"
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::int2[], $7::int8[], $8::bytea[])
+     ON CONFLICT (tenant, stream, partition, target, key) DO UPDATE SET fingerprint = excluded.fingerprint,
+       status = excluded.status, at = excluded.at, body = excluded.body"
 }
 
 impl RequestRows {
