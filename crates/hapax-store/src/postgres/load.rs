@@ -441,7 +441,8 @@ static LOCK_HANDLERS: LazyLock<String> = LazyLock::new(|| {
 static KEYS: LazyLock<String> =
     LazyLock::new(|| select(rows::key::COLUMNS, "keys t WHERE t.tenant = ANY($1::text[]) AND t.stream = ''"));
 static ENTRIES: LazyLock<String> = LazyLock::new(|| {
-    select(rows::entry::COLUMNS, &format!("entries t WHERE {OF_STREAM} AND t.identity = ANY($3::bytea[])"))
+    let one = format!("SELECT * FROM entries t WHERE {OF_STREAM} AND t.identity = n.identity");
+    select(rows::entry::COLUMNS, &format!("unnest($3::bytea[]) n(identity) CROSS JOIN LATERAL ({one}) t"))
 });
 static LANES: LazyLock<String> =
     LazyLock::new(|| select(rows::lane::COLUMNS, &format!("lanes t WHERE {OF_STREAM} AND t.lane = ANY($3::text[])")));
@@ -463,7 +464,8 @@ static GAPS_OLDEST: LazyLock<String> = LazyLock::new(|| {
     select(rows::gap::COLUMNS, &format!("generate_series(0, 3) k(kind) CROSS JOIN LATERAL ({some}) t"))
 });
 static NONCES: LazyLock<String> = LazyLock::new(|| {
-    select(rows::nonce::COLUMNS, &format!("nonces t WHERE {OF_STREAM} AND t.nonce = ANY($3::bytea[])"))
+    let one = format!("SELECT * FROM nonces t WHERE {OF_STREAM} AND t.nonce = n.nonce");
+    select(rows::nonce::COLUMNS, &format!("unnest($3::bytea[]) n(nonce) CROSS JOIN LATERAL ({one}) t"))
 });
 static COUNTERS: LazyLock<String> = LazyLock::new(|| {
     let rest = "unnest($3::text[], $4::text[], $5::int2[], $6::int8[]) n(name, key, kind, hour) JOIN counters t ON \
