@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p hapax-store --bench codec` shows the time per entry as items per second, and the allocations.
 
-#[path = "../src/embedded/codec/tests/usual.rs"]
+#[path = "../src/codec/tests/usual.rs"]
 mod usual;
 
 use divan::counter::ItemsCount;

@@ -19,6 +19,7 @@ fn read(lasting: &[u8], expiring: &[u8]) -> Result<(), Undecodable> {
         let length = match fault.part {
             Part::Lasting => lasting.len(),
             Part::Expiring => expiring.len(),
+            Part::Alone => unreachable!("a section is no record"),
         };
         assert!(fault.at <= length, "{fault} lies outside of {length} bytes");
         assert!(!fault.to_string().is_empty());
