@@ -95,7 +95,10 @@ impl Postgres {
         let mut needs = TurnNeeds::default();
         for stream in &write.streams {
             let mut wanted = StreamNeeds { writes: true, ..StreamNeeds::default() };
-            wanted.needs.lanes.extend(stream.changes.lanes.iter().map(|(name, _)| (Arc::clone(name), Default::default())));
+            wanted
+                .needs
+                .lanes
+                .extend(stream.changes.lanes.iter().map(|(name, _)| (Arc::clone(name), Default::default())));
             needs.streams.insert(stream.key.clone(), wanted);
         }
         needs.handlers.extend(write.handlers.iter().map(|(key, _)| key.clone()));

@@ -129,7 +129,10 @@ mod tests {
     fn mistakes_are_named_and_the_password_is_not() {
         let wrong = |url: &str| Address::parse(url).expect_err("a mistake");
         assert_eq!(wrong("mysql://h/d"), "an address begins with postgres://");
-        assert_eq!(wrong("postgres://h/d?sslmode=allow"), "sslmode is disable, prefer, require or verify-full, not allow");
+        assert_eq!(
+            wrong("postgres://h/d?sslmode=allow"),
+            "sslmode is disable, prefer, require or verify-full, not allow"
+        );
         assert_eq!(wrong("postgres://h/d?schema="), "a schema has 1 to 63 bytes and no quotation marks");
         assert_eq!(wrong("postgres://u:secret@h:x/d"), "it is not postgres://user:password@host:port/database");
         assert_eq!(wrong("postgres:///d"), "it names no host");

@@ -16,8 +16,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::address::{Address, Tls};
 use super::Options;
+use super::address::{Address, Tls};
 use crate::seam::StoreError;
 
 /// Whoever does not answer by then is away.

@@ -155,7 +155,10 @@ impl Shared {
         }
         let sql = "SELECT t.salt FROM tenants t WHERE t.tenant = $1 AND t.stream = '' AND t.partition = 0";
         let Some(row) = self.query_opt(sql, &[&tenant])? else { return Ok(None) };
-        let salt = row.try_get::<_, rows::Fixed<32>>(0).map_err(|error| StoreError::Corrupt(format!("tenants.salt: {error}")))?.0;
+        let salt = row
+            .try_get::<_, rows::Fixed<32>>(0)
+            .map_err(|error| StoreError::Corrupt(format!("tenants.salt: {error}")))?
+            .0;
         self.remembered().salts.insert(Arc::from(tenant), salt);
         Ok(Some(salt))
     }
@@ -241,7 +244,9 @@ impl Shared {
 /// The versions of a contract, oldest first.
 pub(super) static CONTRACTS: LazyLock<String> = LazyLock::new(|| {
     let columns = rows::contract::COLUMNS;
-    format!("SELECT {columns} FROM contracts t WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 ORDER BY t.version")
+    format!(
+        "SELECT {columns} FROM contracts t WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 ORDER BY t.version"
+    )
 });
 
 static BY_HASH: LazyLock<String> =

@@ -17,14 +17,16 @@ use hapax_core::event::{Identity, NonceKey};
 use hapax_core::facts::Facts;
 use hapax_core::lane::{GapNeeds, Gaps, Lane};
 use hapax_core::time::Time;
-use tokio_postgres::{Error, Row};
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
 
 use super::connect::{is_gone, meant};
 use super::flight::{Statement, flight};
 use super::known::{CONTRACTS, Shared, read_versions};
 use super::rows::{self, handler::HandlerRow, stream::StreamRow};
-use crate::seam::{Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds};
+use crate::seam::{
+    Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds,
+};
 
 /// Lanes with at most so many rows of gaps are read with all of them; of others only what is needed.
 const GAPS_AT_ONCE: i64 = 64;
@@ -453,14 +455,18 @@ static GAPS: LazyLock<String> = LazyLock::new(|| {
     select(rows::gap::COLUMNS, rest)
 });
 static GAPS_HOLDING: LazyLock<String> = LazyLock::new(|| {
-    let one = format!("SELECT * FROM gaps t WHERE {OF_STREAM} AND t.lane = $3 AND t.generation = $4 AND t.first <= n.number \
-                       ORDER BY t.first DESC LIMIT 1");
+    let one = format!(
+        "SELECT * FROM gaps t WHERE {OF_STREAM} AND t.lane = $3 AND t.generation = $4 AND t.first <= n.number \
+                       ORDER BY t.first DESC LIMIT 1"
+    );
     let rest = format!("unnest($5::numeric[]) n(number) CROSS JOIN LATERAL ({one}) t WHERE t.last >= n.number");
     select(rows::gap::COLUMNS, &rest)
 });
 static GAPS_OLDEST: LazyLock<String> = LazyLock::new(|| {
-    let some = format!("SELECT * FROM gaps t WHERE {OF_STREAM} AND t.lane = $3 AND t.kind = k.kind \
-                        ORDER BY t.generation, t.first LIMIT $4");
+    let some = format!(
+        "SELECT * FROM gaps t WHERE {OF_STREAM} AND t.lane = $3 AND t.kind = k.kind \
+                        ORDER BY t.generation, t.first LIMIT $4"
+    );
     select(rows::gap::COLUMNS, &format!("generate_series(0, 3) k(kind) CROSS JOIN LATERAL ({some}) t"))
 });
 static NONCES: LazyLock<String> = LazyLock::new(|| {

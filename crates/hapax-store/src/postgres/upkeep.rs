@@ -7,7 +7,11 @@ use crate::seam::StoreError;
 /// Deletes what has expired, some of it at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Upkeep {}
-impl Upkeep { pub(super) fn new(_: std::sync::Arc<super::known::Shared>) -> Self { Self {} } }
+impl Upkeep {
+    pub(super) fn new(_: std::sync::Arc<super::known::Shared>) -> Self {
+        Self {}
+    }
+}
 
 impl Upkeep {
     /// Does some of what is due. Answers whether there may be more.

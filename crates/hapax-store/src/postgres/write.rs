@@ -73,7 +73,8 @@ pub(super) async fn let_go(held: Held) {
 
 /// Where the row of a turn lies that writes to no stream.
 fn tenant_of(write: &Write) -> StreamKey {
-    let handlers = write.handlers.iter().map(|(key, _)| &key.tenant).chain(write.states.iter().map(|(key, _)| &key.tenant));
+    let handlers =
+        write.handlers.iter().map(|(key, _)| &key.tenant).chain(write.states.iter().map(|(key, _)| &key.tenant));
     let lanes = write.handler_lanes.iter().map(|((key, _), _)| &key.tenant);
     let claims = write.claims.iter().map(|((key, _), _)| &key.tenant);
     let others = write.requests.iter().map(|(key, _)| &key.tenant).chain(write.keys.iter().map(|key| &key.tenant));
@@ -236,7 +237,9 @@ impl Batches {
         for ((name, gap_key), change) in now {
             match change {
                 Some(GapChange::Put(gap)) => self.gaps.push(&write.key, name, gap),
-                Some(GapChange::Remove(_) | GapChange::Filled(..)) | None => self.gone_gaps.push(&write.key, name, gap_key),
+                Some(GapChange::Remove(_) | GapChange::Filled(..)) | None => {
+                    self.gone_gaps.push(&write.key, name, gap_key)
+                }
             }
         }
         for ((name, _), (gap, at)) in filled {
@@ -250,7 +253,9 @@ impl Batches {
         for (key, handler) in &write.handlers {
             let row = handlers.entry(key).or_insert_with(|| match held.handlers.get(key) {
                 Some(row) => row.clone(),
-                None => HandlerRow { key: key.clone(), handler: handler.clone(), state: HandlerState::default(), held: 0 },
+                None => {
+                    HandlerRow { key: key.clone(), handler: handler.clone(), state: HandlerState::default(), held: 0 }
+                }
             });
             row.handler = handler.clone();
         }
@@ -332,9 +337,8 @@ impl Batches {
         let (tenant, stream) = (&*turn.place.tenant, &*turn.place.stream);
         let values: [&(dyn ToSql + Sync); 4] = [&tenant, &stream, &turn.id, &turn.at];
 
-        let mut statements: Vec<Statement<'_, Result<(), Error>>> = vec![Box::pin(async {
-            client.execute(&insert, &values).await.map(|_| ())
-        })];
+        let mut statements: Vec<Statement<'_, Result<(), Error>>> =
+            vec![Box::pin(async { client.execute(&insert, &values).await.map(|_| ()) })];
         for (statement, params) in &arrays {
             statements.push(Box::pin(async move { client.execute(statement, params).await.map(|_| ()) }));
         }
@@ -353,7 +357,8 @@ impl Batches {
     }
 }
 
-const TENANTS: &str = "INSERT INTO tenants (tenant, salt) SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING";
+const TENANTS: &str =
+    "INSERT INTO tenants (tenant, salt) SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING";
 
 async fn copy(client: &Object, statement: &tokio_postgres::Statement, rows: Bytes) -> Result<(), Error> {
     let sink = client.copy_in::<_, Bytes>(statement).await?;

@@ -20,6 +20,15 @@ pub(in crate::postgres) fn read(row: &Row) -> Result<(CounterKey, Adjustment), S
     Ok((key, cells.record(|record| alone::read_adjustment(record, offset))?))
 }
 
+/// Reads all rows from one, from this column on: offsets and records, in any order.
+pub(in crate::postgres) fn read_lists(row: &Row, first: usize) -> Result<Vec<Adjustment>, StoreError> {
+    let mut cells = Cells::at(row, "adjustments", first);
+    let (offsets, records) = (cells.list::<i64>()?, cells.list::<&[u8]>()?);
+    let read = |(offset, record): (i64, &[u8])| alone::read_adjustment(record, offset.unsigned_abs());
+    let found: Result<Vec<_>, _> = offsets.into_iter().zip(records).map(read).collect();
+    found.map_err(|fault| cells.corrupt(&fault))
+}
+
 batch! {
     /// New adjustments.
     AdjustmentRows {

@@ -24,6 +24,16 @@ impl<'r> Cells<'r> {
         Self { row, table, next: 0 }
     }
 
+    /// From a later cell on.
+    pub(super) fn at(row: &'r Row, table: &'static str, next: usize) -> Self {
+        Self { row, table, next }
+    }
+
+    /// A column of many rows that was gathered into one cell; nothing if there were none.
+    pub(super) fn list<T: FromSql<'r>>(&mut self) -> Result<Vec<T>, StoreError> {
+        Ok(self.next::<Option<Vec<T>>>()?.unwrap_or_default())
+    }
+
     pub(super) fn next<T: FromSql<'r>>(&mut self) -> Result<T, StoreError> {
         let place = self.next;
         self.next += 1;
@@ -78,7 +88,7 @@ impl<'r> Cells<'r> {
         nanos.map(|nanos| self.within(nanos)).transpose()
     }
 
-    fn within(&self, nanos: i64) -> Result<Time, StoreError> {
+    pub(super) fn within(&self, nanos: i64) -> Result<Time, StoreError> {
         let time = Time::from_nanos(nanos);
         if time.nanos() == nanos { Ok(time) } else { Err(self.corrupt(&"it is no time of ours")) }
     }
@@ -111,6 +121,21 @@ impl<'r> Cells<'r> {
         let column = self.row.columns().get(self.next.saturating_sub(1)).map_or("?", |column| column.name());
         StoreError::Corrupt(format!("table {}, column {column}: {why}", self.table))
     }
+}
+
+/// The text in a cell of a row of a table.
+pub(in crate::postgres) fn text(row: &Row, place: usize, table: &'static str) -> Result<Arc<str>, StoreError> {
+    Cells::at(row, table, place).text()
+}
+
+/// The number in a cell of a row of a table.
+pub(in crate::postgres) fn number(row: &Row, place: usize, table: &'static str) -> Result<i64, StoreError> {
+    Cells::at(row, table, place).next()
+}
+
+/// The yes or no in a cell of a row of a table.
+pub(in crate::postgres) fn flag(row: &Row, place: usize, table: &'static str) -> Result<bool, StoreError> {
+    Cells::at(row, table, place).next()
 }
 
 /// A number of our own: an offset, an ordinal, a count. They never come near 2^63.

@@ -22,6 +22,15 @@ pub(in crate::postgres) fn read(row: &Row) -> Result<(CounterKey, Counter), Stor
     Ok((read_key(&mut cells)?, cells.record(alone::read_counter)?))
 }
 
+/// Reads a row of which the record may be missing, because there is no such counter.
+pub(in crate::postgres) fn read_maybe(row: &Row) -> Result<(CounterKey, Option<Counter>), StoreError> {
+    let mut cells = Cells::new(row, "counters");
+    let key = read_key(&mut cells)?;
+    let record = cells.next::<Option<&[u8]>>()?;
+    let counter = record.map(alone::read_counter).transpose().map_err(|fault| cells.corrupt(&fault))?;
+    Ok((key, counter))
+}
+
 pub(super) fn read_key(cells: &mut Cells<'_>) -> Result<CounterKey, StoreError> {
     Ok(CounterKey { name: cells.text()?, key: cells.text()?, period: period::read(cells)? })
 }

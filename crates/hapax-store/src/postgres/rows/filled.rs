@@ -7,7 +7,7 @@ use hapax_core::time::Time;
 use tokio_postgres::Row;
 
 use super::cells::Cells;
-use super::gap::read_gap;
+use super::gap::{gather, read_gap};
 use super::{Text, Whole, batch};
 use crate::seam::{StoreError, StreamKey};
 
@@ -18,6 +18,18 @@ pub(in crate::postgres) const COLUMNS: &str = "t.lane, t.generation, t.first, t.
 pub(in crate::postgres) fn read(row: &Row) -> Result<(Arc<str>, Gap, Time), StoreError> {
     let mut cells = Cells::new(row, "filled");
     Ok((cells.text()?, read_gap(&mut cells)?, cells.time()?))
+}
+
+/// What [`read_lists`] expects: all rows in one.
+pub(in crate::postgres) const LISTS: &str = "array_agg(t.generation), array_agg(t.first), array_agg(t.last), \
+                                             array_agg(t.kind), array_agg(t.opened_at), array_agg(t.filled_at)";
+
+/// Reads all rows from one, from this column on, in any order.
+pub(in crate::postgres) fn read_lists(row: &Row, first: usize) -> Result<Vec<(Gap, Time)>, StoreError> {
+    let mut cells = Cells::at(row, "filled", first);
+    let gaps = gather(&mut cells)?;
+    let filled: Vec<i64> = cells.list()?;
+    gaps.into_iter().zip(filled).map(|(gap, at)| Ok((gap, cells.within(at)?))).collect()
 }
 
 batch! {

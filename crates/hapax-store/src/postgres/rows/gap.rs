@@ -28,6 +28,33 @@ pub(super) fn read_gap(cells: &mut Cells<'_>) -> Result<Gap, StoreError> {
     })
 }
 
+/// What [`read_lists`] expects: all rows in one.
+pub(in crate::postgres) const LISTS: &str =
+    "array_agg(t.generation), array_agg(t.first), array_agg(t.last), array_agg(t.kind), array_agg(t.opened_at)";
+
+/// How many columns that are.
+pub(in crate::postgres) const LISTS_WIDTH: usize = 5;
+
+/// Reads all rows from one, from this column on, in any order.
+pub(in crate::postgres) fn read_lists(row: &Row, first: usize) -> Result<Vec<Gap>, StoreError> {
+    gather(&mut Cells::at(row, "gaps", first))
+}
+
+pub(super) fn gather(cells: &mut Cells<'_>) -> Result<Vec<Gap>, StoreError> {
+    let (generations, firsts, lasts) = (cells.list::<i32>()?, cells.list::<Whole>()?, cells.list::<Whole>()?);
+    let kinds = cells.list::<i16>()?;
+    let kind = |place: &i16| usize::try_from(*place).ok().and_then(|place| GapKind::ALL.get(place)).copied();
+    let kinds: Option<Vec<GapKind>> = kinds.iter().map(kind).collect();
+    let kinds = kinds.ok_or_else(|| cells.corrupt(&"it is no word of ours"))?;
+    let opened: Vec<i64> = cells.list()?;
+    let rows = generations.into_iter().zip(firsts).zip(lasts).zip(kinds).zip(opened);
+    rows.map(|((((generation, from), to), kind), opened)| {
+        let opened_at = cells.within(opened)?;
+        Ok(Gap { generation: generation.cast_unsigned(), from: from.0, to: to.0, kind, opened_at })
+    })
+    .collect()
+}
+
 batch! {
     /// Gaps as they are now.
     GapRows {

@@ -13,6 +13,9 @@ use crate::seam::{StoreError, StreamKey};
 /// What [`read`] expects.
 pub(in crate::postgres) const COLUMNS: &str = "t.lane, t.baseline, t.generation, t.epoch, t.highest, t.floor, t.last_time, t.last_arrival, t.last_offset, t.events, t.out_of_order, t.open, t.acknowledged, t.abandoned, t.unlisted";
 
+/// How many columns that are.
+pub(in crate::postgres) const WIDTH: usize = 15;
+
 /// Reads a row.
 pub(in crate::postgres) fn read(row: &Row) -> Result<(Arc<str>, Lane), StoreError> {
     let mut cells = Cells::new(row, "lanes");
