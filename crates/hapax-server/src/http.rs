@@ -156,7 +156,9 @@ impl App {
         body: Incoming,
         peer: IpAddr,
     ) -> (&'static str, Result<Reply, Problem>) {
-        if let Err(problem) = framing::check(&parts, self.reader.needs_keys().unwrap_or(true), &self.hosts) {
+        // Whether the process lives is no secret, and is answered also while the store does not answer.
+        let needs_keys = || Ok(parts.uri.path() == probes::LIVE || self.reader.needs_keys().map_err(unread)?);
+        if let Err(problem) = framing::check(&parts, needs_keys, &self.hosts) {
             return ("none", Ok(Reply::problem(&problem).with("connection", "close".to_owned())));
         }
         let found = match self.router.find(&parts.method, parts.uri.path()) {

@@ -12,7 +12,7 @@ use hapax_core::time::Time;
 use hapax_core::words::{Mark, Verdict};
 use hapax_store::seam::{Figures, Read, StreamKey};
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -49,9 +49,6 @@ pub struct Metrics {
     dead: Family<HandlerLabels, Gauge>,
     leases: Family<HandlerLabels, Gauge>,
     attempts: Gauge,
-    log_bytes: Gauge<u64, AtomicU64>,
-    index_bytes: Gauge<u64, AtomicU64>,
-    free_bytes: Gauge<u64, AtomicU64>,
     resident_bytes: Gauge<u64, AtomicU64>,
 }
 
@@ -130,9 +127,6 @@ impl Default for Metrics {
             dead: Family::default(),
             leases: Family::default(),
             attempts: Gauge::default(),
-            log_bytes: Gauge::default(),
-            index_bytes: Gauge::default(),
-            free_bytes: Gauge::default(),
             resident_bytes: Gauge::default(),
         };
         // What never happened is 0, not missing: alerts ask for its growth.
@@ -180,9 +174,6 @@ impl Metrics {
         registry.register("dead_letters", "Claims that were given up", self.dead.clone());
         registry.register("leases_held", "Claims that somebody holds", self.leases.clone());
         registry.register("audit_attempts", "Attempts on record that were not accepted", self.attempts.clone());
-        registry.register("log_bytes", "Size of the log", self.log_bytes.clone());
-        registry.register("index_bytes", "Size of the index", self.index_bytes.clone());
-        registry.register("disk_free_bytes", "Free space for the store", self.free_bytes.clone());
         registry.register("resident_bytes", "Memory of the process", self.resident_bytes.clone());
     }
 
@@ -254,15 +245,19 @@ impl Metrics {
 
     /// Everything as Prometheus reads it. What is kept in the store is asked for now.
     pub fn text(&self, reader: &dyn Read, steps_back: u64, now: Time) -> String {
-        if let Ok(figures) = reader.figures() {
-            self.gauge(&figures);
+        let figures = reader.figures().ok();
+        if let Some(figures) = &figures {
+            self.gauge(figures);
             figures.streams.iter().for_each(|stream| self.silence(reader, &stream.key, now));
         }
         self.steps_back.inc_by(steps_back.saturating_sub(self.steps_back.get()));
         self.resident_bytes.set(resident_bytes());
         let mut text = String::new();
+        let disk = figures.as_ref().map(disk).unwrap_or_default();
         // Writing to a string cannot fail.
-        _ = encode(&mut text, &self.registry);
+        _ = encode_registry(&mut text, &self.registry);
+        _ = encode_registry(&mut text, &disk);
+        _ = encode_eof(&mut text);
         text
     }
 
@@ -299,10 +294,24 @@ impl Metrics {
             self.leases.get_or_create(&labels).set(whole(handler.held));
         }
         self.attempts.set(whole(figures.attempts));
-        self.log_bytes.set(figures.log_bytes);
-        self.index_bytes.set(figures.index_bytes);
-        self.free_bytes.set(figures.free_bytes.unwrap_or(0));
     }
+}
+
+/// What the store takes on its disk. What a store does not have is left out: a disk of 0 bytes would be an alert.
+fn disk(figures: &Figures) -> Registry {
+    let mut registry = Registry::with_prefix("hapax");
+    let mut add = |name: &str, help: &str, bytes: Option<u64>| {
+        if let Some(bytes) = bytes {
+            let gauge = Gauge::<u64, AtomicU64>::default();
+            gauge.set(bytes);
+            registry.register(name, help, gauge);
+        }
+    };
+    let some = |bytes: u64| (bytes > 0).then_some(bytes);
+    add("log_bytes", "Size of the log", some(figures.log_bytes));
+    add("index_bytes", "Size of the index", some(figures.index_bytes));
+    add("disk_free_bytes", "Free space for the store", figures.free_bytes);
+    registry
 }
 
 /// From `/proc`; 0 where there is none.

@@ -1,7 +1,7 @@
 //! Sockets: listening, places for connections, and stopping in good order. What comes over a connection is elsewhere.
 //!
 //! ```text
-//! stop: not ready ▶ no new connections ▶ running requests are answered ▶ the writer ends ▶ the store is closed
+//! stop: not ready ▶ no new connections ▶ running requests are answered ▶ the writers end ▶ the store is closed
 //! ```
 
 use std::future::Future;
@@ -14,6 +14,7 @@ use hapax_store::seam::{Read, Store, StoreError};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::block_in_place;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -57,16 +58,17 @@ impl std::fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
-/// Serves until `stop`, then stops in good order. Answers with the store, for its owner to close. `listening` is told
-/// where.
+/// Serves until `stop`, then stops in good order. The stores are one ledger, each for a writer of its own. Answers with
+/// them, for their owner to close. `listening` is told where.
 pub async fn serve<S: Store + Send + 'static>(
-    store: S,
+    stores: Vec<S>,
     config: &Config,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
-) -> Result<S, ServerError> {
-    let reader = store.reader().clone();
-    let needs_keys = reader.needs_keys().map_err(ServerError::Store)?;
+) -> Result<Vec<S>, ServerError> {
+    let none = || ServerError::Store(StoreError::Unreachable("there is no store to serve".to_owned()));
+    let reader = stores.first().ok_or_else(none)?.reader().clone();
+    let needs_keys = block_in_place(|| reader.needs_keys()).map_err(ServerError::Store)?;
     if !config.listen.ip().is_loopback() && !needs_keys && !config.insecure {
         return Err(ServerError::Exposed(config.listen));
     }
@@ -80,8 +82,11 @@ pub async fn serve<S: Store + Send + 'static>(
     let address = listener.local_addr().map_err(cannot)?;
 
     let metrics = Arc::new(Metrics::default());
-    let (inbox, writer) = writer::start(store, &config.limits, Arc::clone(&metrics)).map_err(ServerError::Store)?;
-    let mut ended = writer.ended();
+    let writers = block_in_place(|| writer::start(stores, &config.limits, Arc::clone(&metrics)));
+    let (inbox, writers) = writers.map_err(ServerError::Store)?;
+    let mut ended = writers.ended();
+    // What other servers commit on the same ledger is looked for like what is committed here.
+    reader.wake(inbox.wake());
     let clock = Arc::new(Clock::default());
     let app = Arc::new(App::new(Arc::new(reader), inbox, clock, metrics, config));
     listening(address);
@@ -99,11 +104,11 @@ pub async fn serve<S: Store + Send + 'static>(
     if late {
         tracing::warn!("some requests did not end in time");
     }
-    app.inbox.stop().await;
-    let (store, error) = tokio::task::block_in_place(|| writer.join());
+    app.inbox.stop();
+    let (stores, error) = block_in_place(|| writers.join());
     match error {
         Some(error) => Err(ServerError::Store(error)),
-        None => Ok(store),
+        None => Ok(stores),
     }
 }
 

@@ -1,37 +1,72 @@
-//! The writer: one thread that owns the store. Everything that waits is one turn and one sync.
+//! The writers: threads that own the stores, one each. What waits is taken in turns, each one commit.
+//!
+//! With one store everything that waits is one turn and one sync. With several, on one ledger, a turn is about one stream,
+//! one handler or the keys, and turns run beside each other (`queue` says which).
 //!
 //! What holds: the inbox is bounded in requests and in bytes, so memory is; an answer leaves after the commit that it
-//! rests on, refusals and duplicates included; the first error that the store cannot vouch for ends the writer, and
+//! rests on, refusals and duplicates included; the first error that a store cannot vouch for ends all writers, and
 //! nothing is answered `accepted` after it.
 //!
 //! Not here: parsing, HTTP. Requests come in read.
+
+mod queue;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use hapax_core::problem::{Problem, ProblemCode};
-use hapax_store::seam::{Store, StoreError};
+use hapax_store::seam::{HandlerKey, Store, StoreError, StreamKey, Wake};
 use hapax_store::turn::{Answer, Ask, Request, commits, turn};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
 use crate::clock::{Stopwatch, random};
 use crate::config::Limits;
 use crate::metrics::Metrics;
+use queue::{Item, Queue, Refused};
 
 /// The tenant of those who need no key.
 pub const DEFAULT_TENANT: &str = "default";
 
-/// Where requests wait.
+/// Where requests wait. With the last one the writers end.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    sender: mpsc::Sender<Message>,
-    turns: watch::Receiver<u64>,
+    door: Arc<Door>,
+    turned: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-enum Message {
-    Ask(Box<Waiting>),
-    Stop,
+struct Door(Arc<Requests>);
+
+type Requests = Queue<About, Waiting>;
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// What a request changes. Two that are about different things need not wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum About {
+    Stream(StreamKey),
+    Handler(HandlerKey),
+    Keys,
+}
+
+impl About {
+    fn of(ask: &Ask) -> Self {
+        match ask {
+            Ask::Submit(submission) => Self::Stream(submission.stream.clone()),
+            Ask::Correct(correction) => Self::Stream(correction.stream.clone()),
+            Ask::PutContract { stream, .. } | Ask::Close { stream, .. } | Ask::Acknowledge { stream, .. } => {
+                Self::Stream(stream.clone())
+            }
+            Ask::PutHandler { key, .. } => Self::Handler(key.clone()),
+            Ask::Claim(claim) => Self::Handler(claim.handler.clone()),
+            Ask::Call(call) => Self::Handler(call.handler.clone()),
+            Ask::PutKey(_) | Ask::RevokeKey { .. } => Self::Keys,
+        }
+    }
 }
 
 /// One request that waits, with all that is let go when it was answered.
@@ -55,11 +90,11 @@ impl Inbox {
     /// Hands in a request and waits for its answer.
     pub async fn ask(&self, request: Request, held: Held) -> Result<Answer, Problem> {
         let (answer, answered) = oneshot::channel();
-        self.sender.try_send(Message::Ask(Box::new(Waiting { request, answer, _held: held }))).map_err(|error| {
-            match error {
-                mpsc::error::TrySendError::Full(_) => busy("too many requests wait"),
-                mpsc::error::TrySendError::Closed(_) => stopped(),
-            }
+        let (about, size) = (About::of(&request.ask), events_of(&request));
+        let waiting = Waiting { request, answer, _held: held };
+        self.door.0.push(Item { about, size, what: waiting }).map_err(|refused| match refused {
+            Refused::Full => busy("too many requests wait"),
+            Refused::Closed => stopped(),
         })?;
         // Without an answer the writer has ended, and whether this request was part of its last turn nobody knows.
         answered.await.unwrap_or_else(|_| {
@@ -67,25 +102,30 @@ impl Inbox {
         })
     }
 
-    /// Lets the writer end after everything that waits now, whoever still holds an inbox.
-    pub async fn stop(&self) {
-        // If it has ended already, that is as good.
-        _ = self.sender.send(Message::Stop).await;
+    /// Lets the writers end after everything that waits now, whoever still holds an inbox.
+    pub fn stop(&self) {
+        self.door.0.close();
     }
 
     /// How many requests wait.
     pub fn waiting(&self) -> usize {
-        self.sender.max_capacity() - self.sender.capacity()
+        self.door.0.waiting()
     }
 
-    /// Is there still a writer?
+    /// Are there still writers?
     pub fn is_open(&self) -> bool {
-        !self.sender.is_closed()
+        self.door.0.is_open()
     }
 
-    /// Changes after every turn.
+    /// Changes after every turn, and whenever another server may have taken one.
     pub fn turns(&self) -> watch::Receiver<u64> {
-        self.turns.clone()
+        self.turned.subscribe()
+    }
+
+    /// Tells those who wait for turns that there may have been one elsewhere.
+    pub fn wake(&self) -> Wake {
+        let turned = self.turned.clone();
+        Arc::new(move || turned.send_modify(|turns| *turns += 1))
     }
 }
 
@@ -98,88 +138,95 @@ fn stopped() -> Problem {
     Problem::new(ProblemCode::Stopping, "the server takes nothing more")
 }
 
-/// The writer's end, to wait for.
+/// The writers' end, to wait for.
 #[derive(Debug)]
-pub struct Writer<S> {
-    thread: JoinHandle<(S, Option<StoreError>)>,
+pub struct Writers<S> {
+    threads: Vec<JoinHandle<(S, Option<StoreError>)>>,
     ended: watch::Receiver<bool>,
 }
 
-impl<S> Writer<S> {
-    /// Changes when the writer has ended, of itself or because nobody can ask it any more.
+impl<S> Writers<S> {
+    /// Changes when a writer has ended, of itself or because nobody can ask it any more.
     pub fn ended(&self) -> watch::Receiver<bool> {
         self.ended.clone()
     }
 
-    /// Waits for the writer, after it was told to stop. Answers with its store, and with the error that ended it.
-    pub fn join(self) -> (S, Option<StoreError>) {
-        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    /// Waits for the writers, after they were told to stop. Answers with their stores, and with the error that ended them.
+    pub fn join(self) -> (Vec<S>, Option<StoreError>) {
+        let ended: Vec<_> = self.threads.into_iter().map(JoinHandle::join).collect();
+        let (mut stores, mut first) = (Vec::with_capacity(ended.len()), None);
+        for ended in ended {
+            let (store, error) = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            stores.push(store);
+            first = first.or(error);
+        }
+        (stores, first)
     }
 }
 
-/// Starts the writer. It ends when it is told to, or with the first error that is final.
+/// Starts a writer on each of these stores, which are one ledger. They end when they are told to, or with the first
+/// error that is final.
 pub fn start<S: Store + Send + 'static>(
-    mut store: S,
+    mut stores: Vec<S>,
     limits: &Limits,
     metrics: Arc<Metrics>,
-) -> Result<(Inbox, Writer<S>), StoreError> {
-    store.tenant(&Arc::from(DEFAULT_TENANT), random())?;
-    let (sender, receiver) = mpsc::channel(limits.waiting_requests_max);
-    let (turned, turns) = watch::channel(0);
-    let (ending, ended) = watch::channel(false);
-    let turn_events_max = limits.turn_events_max;
-    let run = move || {
-        let mut writing = Writing { store, receiver, turned, metrics, turn_events_max };
-        let error = writing.run();
-        _ = ending.send(true);
-        (writing.store, error)
-    };
-    let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(run);
-    let thread = thread.map_err(|error| StoreError::Unreachable(format!("no thread for the writer: {error}")))?;
-    Ok((Inbox { sender, turns }, Writer { thread, ended }))
+) -> Result<(Inbox, Writers<S>), StoreError> {
+    let first =
+        stores.first_mut().ok_or_else(|| StoreError::Unreachable("there is no store to write to".to_owned()))?;
+    first.tenant(&Arc::from(DEFAULT_TENANT), random())?;
+    let queue = Arc::new(Requests::new(limits.waiting_requests_max, limits.turn_events_max, stores.len()));
+    let (turned, (ending, ended)) = (watch::Sender::new(0), watch::channel(false));
+    // If a thread cannot be had, those that run already end with this.
+    let inbox = Inbox { door: Arc::new(Door(Arc::clone(&queue))), turned: turned.clone() };
+    let mut threads = Vec::with_capacity(stores.len());
+    for store in stores {
+        let leaving = Leaving { queue: Arc::clone(&queue), ending: ending.clone() };
+        let (turned, metrics) = (turned.clone(), Arc::clone(&metrics));
+        let mut writing = Writing { store, leaving, turned, metrics, said: None };
+        let run = move || {
+            let error = writing.run();
+            (writing.store, error)
+        };
+        let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(run);
+        threads.push(thread.map_err(|error| StoreError::Unreachable(format!("no thread for the writer: {error}")))?);
+    }
+    Ok((inbox, Writers { threads, ended }))
+}
+
+/// However one writer ends, no other begins anything after it.
+struct Leaving {
+    queue: Arc<Requests>,
+    ending: watch::Sender<bool>,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.queue.fail();
+        self.ending.send_replace(true);
+    }
 }
 
 struct Writing<S> {
     store: S,
-    receiver: mpsc::Receiver<Message>,
+    leaving: Leaving,
     turned: watch::Sender<u64>,
     metrics: Arc<Metrics>,
-    turn_events_max: usize,
+    /// The error of the turn before. It is said once for as long as it lasts: a database that is away fails every turn.
+    said: Option<StoreError>,
 }
 
 impl<S: Store> Writing<S> {
     fn run(&mut self) -> Option<StoreError> {
+        let queue = Arc::clone(&self.leaving.queue);
         let mut together = Vec::new();
-        while let Some(first) = self.receiver.blocking_recv() {
-            let mut events = self.take(first, &mut together);
-            while events < self.turn_events_max
-                && let Ok(next) = self.receiver.try_recv()
-            {
-                events += self.take(next, &mut together);
-            }
-            if !together.is_empty()
-                && let Err(error) = self.turn(&mut together, events)
-            {
+        while let Some((events, about)) = queue.take(&mut together) {
+            let taken = self.turn(&mut together, events);
+            if let Err(error) = taken {
                 return Some(error);
             }
+            queue.over(&about);
         }
         None
-    }
-
-    /// Takes a message; answers how many events it brings.
-    fn take(&mut self, message: Message, together: &mut Vec<Waiting>) -> usize {
-        match message {
-            Message::Ask(waiting) => {
-                let events = events_of(&waiting.request);
-                together.push(*waiting);
-                events
-            }
-            // What was sent before is still received.
-            Message::Stop => {
-                self.receiver.close();
-                0
-            }
-        }
     }
 
     /// Takes a turn. An error that is returned is final.
@@ -203,8 +250,11 @@ impl<S: Store> Writing<S> {
             // Whoever asked may have gone; what was decided stands.
             _ = sender.send(answer);
         }
+        let before = std::mem::replace(&mut self.said, error.clone());
         let Some(error) = error else { return Ok(()) };
-        tracing::error!(%error, "a turn failed");
+        if before.as_ref() != Some(&error) {
+            tracing::error!(%error, "a turn failed");
+        }
         let is_final = matches!(error, StoreError::Stopped(_) | StoreError::Corrupt(_));
         if is_final { Err(error) } else { Ok(()) }
     }
@@ -270,3 +320,6 @@ pub(crate) fn problem_of(error: &StoreError) -> Problem {
     };
     Problem::new(code, detail)
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,7 @@ pub(crate) async fn run(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     if place == "memory:" {
-        serve(Memory::new(), config, listening, stop).await?;
+        serve(vec![Memory::new()], config, listening, stop).await?;
         return Ok(());
     }
     let store = open_with(Path::new(place), options)?;
@@ -71,9 +71,9 @@ pub(crate) async fn run(
             ended = &mut upkeep => failed = ended.ok().flatten(),
         }
     };
-    let store = serve(store, config, listening, stop).await?;
+    let stores = serve(vec![store], config, listening, stop).await?;
     upkeep.abort();
-    let closed = store.close();
+    let closed = stores.into_iter().try_for_each(Embedded::close);
     match failed {
         Some(error) => Err(anyhow!("{error}")),
         None => closed.map_err(|error| anyhow!("the store did not close: {error}")),

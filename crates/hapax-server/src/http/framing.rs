@@ -11,21 +11,24 @@ use hyper::HeaderMap;
 use hyper::header::{HOST, ORIGIN};
 use hyper::http::request::Parts;
 
-/// Refuses what a page of another site may have sent, where no keys are needed.
-pub(super) fn check(parts: &Parts, needs_keys: bool, hosts: &[String]) -> Result<(), Problem> {
-    if needs_keys {
+/// Refuses what a page of another site may have sent, where no keys are needed. Whether they are is asked only of what
+/// looks like it: the store may have to be asked, and may be slow or away.
+pub(super) fn check(
+    parts: &Parts,
+    needs_keys: impl Fn() -> Result<bool, Problem>,
+    hosts: &[String],
+) -> Result<(), Problem> {
+    let is_known = is_known(parts, hosts);
+    if is_known && !is_foreign(&parts.headers) || needs_keys()? {
         return Ok(());
     }
-    if !is_known(parts, hosts) {
+    if !is_known {
         let detail = "this server needs no keys, so it answers only at an address in digits, at localhost, and at the \
                       names that --hosts gives it";
         return Err(Problem::new(ProblemCode::HostUnknown, detail));
     }
-    if is_foreign(&parts.headers) {
-        let detail = "a page of another site may not ask a server that needs no keys";
-        return Err(Problem::new(ProblemCode::Forbidden, detail));
-    }
-    Ok(())
+    let detail = "a page of another site may not ask a server that needs no keys";
+    Err(Problem::new(ProblemCode::Forbidden, detail))
 }
 
 /// Is it asked by a name that is its own?

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hapax_core::access::Deed;
 use hapax_core::problem::{Problem, ProblemCode};
 use serde_json::json;
+use tokio::task::block_in_place;
 
 use super::call::forbidden;
 use super::route::{Route, action};
@@ -14,10 +15,13 @@ use crate::writer::DEFAULT_TENANT;
 /// OpenMetrics; Prometheus refuses anything else.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// Answered whatever becomes of the store.
+pub(super) const LIVE: &str = "/livez";
+
 pub(super) const ROUTES: &[Route] = &[
     Route {
         method: "GET",
-        path: "/livez",
+        path: LIVE,
         deed: None,
         about: "Says that the process lives.",
         takes: &[],
@@ -29,7 +33,7 @@ pub(super) const ROUTES: &[Route] = &[
         method: "GET",
         path: "/readyz",
         deed: None,
-        about: "Says whether it takes requests: 503 while it stops or cannot read its store.",
+        about: "Says whether it takes requests: 503 while it stops or cannot reach its store.",
         takes: &[],
         body: None,
         answers: "ok",
@@ -55,7 +59,7 @@ async fn ready(app: Arc<App>, _: Call) -> Result<Reply, Problem> {
     if app.is_stopping() {
         return Err(Problem::new(ProblemCode::Stopping, "the server is stopping"));
     }
-    app.reader.needs_keys().map_err(unread)?;
+    block_in_place(|| app.reader.ready()).map_err(unread)?;
     if !app.inbox.is_open() {
         return Err(Problem::new(ProblemCode::StoreStopped, "the writer has ended"));
     }
@@ -67,6 +71,6 @@ async fn metrics(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
         return Err(forbidden("what the whole server counts is for unconfined keys of the tenant `default`"));
     }
     app.metrics.waiting.set(i64::try_from(app.inbox.waiting()).unwrap_or(i64::MAX));
-    let text = tokio::task::block_in_place(|| app.metrics.text(&*app.reader, app.clock.steps_back(), call.now));
+    let text = block_in_place(|| app.metrics.text(&*app.reader, app.clock.steps_back(), call.now));
     Ok(Reply::bytes(200, OPEN_METRICS, text))
 }

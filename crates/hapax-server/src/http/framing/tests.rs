@@ -3,6 +3,10 @@ use hyper::Request;
 use super::*;
 
 fn check_of(headers: &[(&str, &str)], needs_keys: bool) -> &'static str {
+    check_where(headers, || Ok(needs_keys))
+}
+
+fn check_where(headers: &[(&str, &str)], needs_keys: impl Fn() -> Result<bool, Problem>) -> &'static str {
     let mut request = Request::builder().uri("/");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -50,7 +54,7 @@ fn without_keys_it_answers_at_its_own_names_alone() {
 fn a_target_with_a_name_counts_before_the_header() {
     let request = Request::builder().uri("http://evil.example/").header("host", "localhost");
     let (parts, ()) = request.body(()).expect("a request").into_parts();
-    assert_eq!(check(&parts, false, &[]).err().map(|problem| problem.code), Some("HOST_UNKNOWN"));
+    assert_eq!(check(&parts, || Ok(false), &[]).err().map(|problem| problem.code), Some("HOST_UNKNOWN"));
 }
 
 #[test]
@@ -60,4 +64,12 @@ fn a_page_of_another_site_is_refused_where_no_keys_are_needed() {
     assert_eq!(check_of(&[host, ("origin", "http://evil.example")], false), "FORBIDDEN");
     assert_eq!(check_of(&[host, ("origin", "null")], false), "FORBIDDEN");
     assert_eq!(check_of(&[host, ("origin", "http://evil.example")], true), "ok", "a key is what a page has not");
+}
+
+#[test]
+fn where_the_store_cannot_be_asked_only_what_looks_foreign_waits_for_it() {
+    let away = || Err(Problem::new(ProblemCode::StoreUnreachable, "away"));
+    assert_eq!(check_where(&[("host", "127.0.0.1:4090")], away), "ok");
+    assert_eq!(check_where(&[("host", "evil.example")], away), "STORE_UNREACHABLE");
+    assert_eq!(check_where(&[("host", "127.0.0.1"), ("origin", "http://evil.example")], away), "STORE_UNREACHABLE");
 }

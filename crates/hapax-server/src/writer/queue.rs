@@ -1,0 +1,170 @@
+//! Where requests wait for the writers.
+//!
+//! What holds: it is bounded; everything is handed out once, and what is about one thing in the order in which it came.
+//! One writer takes all that waits. Of several, each takes what is about one thing, so that turns about different things
+//! run beside each other and none locks more than it needs.
+//!
+//! Not here: what a request asks, what is answered.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How many turns about one thing are under way at a time: while one commits, the next may stand ready. More would only
+/// wait for each other, each with less in it.
+const SIDE_BY_SIDE_MAX: usize = 2;
+
+/// What waits for the writers.
+#[derive(Debug)]
+pub(super) struct Queue<A, T> {
+    state: Mutex<State<A, T>>,
+    changed: Condvar,
+    /// How much may wait.
+    waiting_max: usize,
+    /// How much one turn takes: once it has so much, or more, it takes nothing more.
+    turn_max: usize,
+    /// Is everything that waits one turn?
+    together: bool,
+}
+
+#[derive(Debug)]
+struct State<A, T> {
+    waiting: VecDeque<Item<A, T>>,
+    /// What the turns under way are about.
+    running: Vec<A>,
+    closed: bool,
+}
+
+/// One thing that waits.
+#[derive(Debug)]
+pub(super) struct Item<A, T> {
+    /// What it is about.
+    pub(super) about: A,
+    /// How much of a turn it fills.
+    pub(super) size: usize,
+    /// What it is.
+    pub(super) what: T,
+}
+
+/// Why something cannot wait here.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// As much waits as may.
+    Full,
+    /// Nothing is taken any more.
+    Closed,
+}
+
+impl<A: PartialEq + Clone, T> Queue<A, T> {
+    pub(super) fn new(waiting_max: usize, turn_max: usize, writers: usize) -> Self {
+        let state = State { waiting: VecDeque::new(), running: Vec::new(), closed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new(), waiting_max, turn_max, together: writers == 1 }
+    }
+
+    /// Lets something wait.
+    pub(super) fn push(&self, item: Item<A, T>) -> Result<(), Refused> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(Refused::Closed);
+        }
+        if state.waiting.len() >= self.waiting_max {
+            return Err(Refused::Full);
+        }
+        state.waiting.push_back(item);
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Waits for something, and takes what makes one turn. Answers how much it is and what it is about; nothing at the
+    /// end. Whoever takes a turn says when it is [`over`](Self::over).
+    pub(super) fn take(&self, turn: &mut Vec<T>) -> Option<(usize, A)> {
+        let mut state = self.lock();
+        loop {
+            let next = state.waiting.iter().position(|item| self.together || state.has_room_for(&item.about));
+            if let Some(first) = next {
+                return Some(self.pick(&mut state, first, turn));
+            }
+            if state.closed && state.waiting.is_empty() {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn pick(&self, state: &mut State<A, T>, first: usize, turn: &mut Vec<T>) -> (usize, A) {
+        let about = state.waiting[first].about.clone();
+        let mut size = 0;
+        let mut at = first;
+        while size < self.turn_max && at < state.waiting.len() {
+            if !self.together && state.waiting[at].about != about {
+                at += 1;
+                continue;
+            }
+            // From the front this costs nothing; from the middle as much as stands before it.
+            let Some(item) = state.waiting.remove(at) else { break };
+            size += item.size;
+            turn.push(item.what);
+        }
+        if !self.together {
+            state.running.push(about.clone());
+        }
+        (size, about)
+    }
+
+    /// A turn about this is over.
+    pub(super) fn over(&self, about: &A) {
+        if self.together {
+            return;
+        }
+        let mut state = self.lock();
+        if let Some(place) = state.running.iter().position(|it| it == about) {
+            state.running.swap_remove(place);
+        }
+        let more = !state.waiting.is_empty();
+        drop(state);
+        if more {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Takes nothing more; what waits is still handed out.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Takes nothing more, and drops what waits.
+    pub(super) fn fail(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        self.changed.notify_all();
+        drop(waiting);
+    }
+
+    /// How much waits.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Is anything taken?
+    pub(super) fn is_open(&self) -> bool {
+        !self.lock().closed
+    }
+
+    /// Nothing in here panics half way, so what a panicking thread left is whole.
+    fn lock(&self) -> MutexGuard<'_, State<A, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<A: PartialEq, T> State<A, T> {
+    /// May another turn about this begin?
+    fn has_room_for(&self, about: &A) -> bool {
+        self.running.iter().filter(|it| *it == about).count() < SIDE_BY_SIDE_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests;
