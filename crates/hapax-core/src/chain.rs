@@ -98,6 +98,8 @@ pub struct Inspector {
     edges: BTreeMap<u64, Digest>,
     /// Entries behind holes, which can be checked when the hole is filled.
     waiting: BTreeMap<u64, Entry>,
+    /// A head that was kept elsewhere: the ledger goes through it, however far it has come since.
+    saved: Option<(u64, Digest)>,
     scratch: Vec<u8>,
     found: Vec<Broken>,
 }
@@ -106,8 +108,8 @@ pub struct Inspector {
 const HOLE_MAX: u64 = 1 << 20;
 
 impl Inspector {
-    /// At the beginning of a stream's ledger.
-    pub fn new(stream: &str) -> Self {
+    /// At the beginning of a stream's ledger. `saved` is a head that was kept elsewhere.
+    pub fn new(stream: &str, saved: Option<(u64, Digest)>) -> Self {
         Self {
             stream: stream.to_owned(),
             expected: 1,
@@ -116,6 +118,7 @@ impl Inspector {
             missing: BTreeSet::new(),
             edges: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            saved,
             scratch: Vec::new(),
             found: Vec::new(),
         }
@@ -141,6 +144,9 @@ impl Inspector {
                 self.fill(entry);
                 return;
             }
+        }
+        if self.saved.is_some_and(|(offset, hash)| offset == entry.offset && hash != entry.hash) {
+            self.found.push(Broken { offset: entry.offset, how: Breach::OutOfPlace });
         }
         (self.expected, self.hash) = (entry.offset + 1, Some(entry.hash));
     }
@@ -185,21 +191,16 @@ impl Inspector {
         (self.expected - 1, self.hash.unwrap_or(GENESIS))
     }
 
-    /// After the last entry: everything that is wrong, in the order of offsets. `saved` is a head that was kept elsewhere.
-    pub fn finish(mut self, saved: Option<(u64, &Digest)>) -> Vec<Broken> {
+    /// After the last entry: everything that is wrong, in the order of offsets.
+    pub fn finish(mut self) -> Vec<Broken> {
         for entry in std::mem::take(&mut self.displaced).into_values() {
             self.fill(&entry);
         }
         let missing = self.missing.iter().filter(|it| !self.found.iter().any(|found| found.offset == **it));
         let missing: Vec<_> = missing.map(|offset| Broken { offset: *offset, how: Breach::Missing }).collect();
         self.found.extend(missing);
-        if let Some((offset, hash)) = saved {
-            let end = self.expected - 1;
-            if end < offset {
-                self.found.push(Broken { offset: end + 1, how: Breach::Truncated });
-            } else if end == offset && self.hash.is_some_and(|end| end != *hash) {
-                self.found.push(Broken { offset, how: Breach::OutOfPlace });
-            }
+        if self.saved.is_some_and(|(offset, _)| self.expected <= offset) {
+            self.found.push(Broken { offset: self.expected, how: Breach::Truncated });
         }
         self.found.sort_by_key(|broken| broken.offset);
         self.found.dedup();

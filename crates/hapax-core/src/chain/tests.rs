@@ -157,3 +157,32 @@ fn an_empty_ledger_ends_where_it_begins() {
     assert_eq!(Verifier::new("s").finish(0, &GENESIS), Ok(()));
     assert_eq!(hex(&GENESIS), "0".repeat(64));
 }
+
+/// Everything that is wrong with a ledger, compared with the head of the sound one after three of its five entries.
+fn inspect(change: impl FnOnce(&mut Vec<Entry>), expect: &[(u64, Breach)]) {
+    let mut entries = ledger(5);
+    let mut inspector = Inspector::new("s", Some((3, entries[2].hash)));
+    change(&mut entries);
+    entries.iter().for_each(|entry| inspector.meet(entry));
+    let found: Vec<_> = inspector.finish().into_iter().map(|broken| (broken.offset, broken.how)).collect();
+    assert_eq!(found, expect);
+}
+
+#[test]
+fn a_ledger_goes_through_the_saved_head_however_far_it_has_come_since() {
+    inspect(|_| {}, &[]);
+    inspect(|entries| entries.truncate(3), &[]);
+    inspect(|entries| entries.truncate(2), &[(3, Breach::Truncated)]);
+    inspect(|entries| drop(entries.remove(2)), &[(3, Breach::Missing)]);
+    inspect(|entries| entries[2].epoch = 7, &[(3, Breach::Edited)]);
+    // A whole chain of somebody else's making, longer than what was saved.
+    let forged = |entries: &mut Vec<Entry>| {
+        let mut previous = GENESIS;
+        for entry in entries {
+            entry.epoch = 7;
+            entry.hash = entry_hash("s", &previous, entry, &mut Vec::new());
+            previous = entry.hash;
+        }
+    };
+    inspect(forged, &[(3, Breach::OutOfPlace)]);
+}

@@ -84,36 +84,34 @@ pub fn verify<D: Disk>(
     saved: &BTreeMap<StreamKey, (u64, Digest)>,
     read: impl FnMut(u64),
 ) -> io::Result<Proof> {
-    let mut proving = Proving::default();
+    let mut proving = Proving { streams: BTreeMap::new(), saved, findings: Vec::new(), frames: 0, entries: 0 };
     let surveyed = survey(disk, |met| proving.meet(&met), read)?;
-    let Proving { mut streams, mut findings, frames, entries } = proving;
+    let Proving { mut streams, mut findings, frames, entries, saved: _ } = proving;
     if let Some(witness) = surveyed.witness.filter(|witness| *witness > surveyed.last) {
         let what = format!("the log ends with frame {}, and the witness saw frame {witness}: truncated", surveyed.last);
         findings.push(Finding { tenant: None, stream: None, offset: None, how: Some(Breach::Truncated), what });
     }
-    for key in saved.keys().filter(|key| !streams.contains_key(key)).cloned().collect::<Vec<_>>() {
-        let inspector = Inspector::new(&key.stream);
-        streams.insert(key, inspector);
+    for (key, head) in saved {
+        streams.entry(key.clone()).or_insert_with(|| Inspector::new(&key.stream, Some(*head)));
     }
     let mut heads = Vec::new();
     for (key, inspector) in streams {
         let (offset, hash) = inspector.head();
         heads.push(ProvenHead { tenant: Arc::clone(&key.tenant), stream: Arc::clone(&key.stream), offset, hash });
-        let broken = inspector.finish(saved.get(&key).map(|(offset, hash)| (*offset, hash)));
-        findings.extend(broken.into_iter().map(|broken| told(&key, broken)));
+        findings.extend(inspector.finish().into_iter().map(|broken| Finding::new(&key, broken)));
     }
     Ok(Proof { findings, heads, entries, frames })
 }
 
-#[derive(Default)]
-struct Proving {
+struct Proving<'s> {
     streams: BTreeMap<StreamKey, Inspector>,
+    saved: &'s BTreeMap<StreamKey, (u64, Digest)>,
     findings: Vec<Finding>,
     frames: u64,
     entries: u64,
 }
 
-impl Proving {
+impl Proving<'_> {
     fn meet(&mut self, met: &Met<'_>) {
         match met {
             Met::Frame(frame) => {
@@ -161,8 +159,9 @@ impl Proving {
                 continue;
             };
             counted[stream] += 1;
-            let inspector =
-                self.streams.entry(keys[stream].clone()).or_insert_with(|| Inspector::new(&keys[stream].stream));
+            let key = &keys[stream];
+            let begin = || Inspector::new(&key.stream, self.saved.get(key).copied());
+            let inspector = self.streams.entry(key.clone()).or_insert_with(begin);
             let position = befores[stream] + counted[stream];
             match opened.entry(index) {
                 Ok(entry) if whole[stream] && entry.offset != position => inspector.displaced(position, &entry),
@@ -179,15 +178,18 @@ impl Proving {
     }
 }
 
-fn told(key: &StreamKey, broken: Broken) -> Finding {
-    let what = match broken.how {
-        Breach::Edited => "edited: its content is not what was hashed, or it does not continue the entry before",
-        Breach::Missing => "missing",
-        Breach::OutOfPlace => "out of place: it does not stand where it was accepted",
-        Breach::Truncated => "truncated: the saved head is beyond the end of the ledger",
-    };
-    let (tenant, stream) = (Some(Arc::clone(&key.tenant)), Some(Arc::clone(&key.stream)));
-    Finding { tenant, stream, offset: Some(broken.offset), how: Some(broken.how), what: what.to_owned() }
+impl Finding {
+    /// What an inspection of a stream has found.
+    pub fn new(key: &StreamKey, broken: Broken) -> Self {
+        let what = match broken.how {
+            Breach::Edited => "edited: its content is not what was hashed, or it does not continue the entry before",
+            Breach::Missing => "missing",
+            Breach::OutOfPlace => "out of place: it does not stand where it was accepted",
+            Breach::Truncated => "truncated: the saved head is beyond the end of the ledger",
+        };
+        let (tenant, stream) = (Some(Arc::clone(&key.tenant)), Some(Arc::clone(&key.stream)));
+        Self { tenant, stream, offset: Some(broken.offset), how: Some(broken.how), what: what.to_owned() }
+    }
 }
 
 /// How many bytes a proof will read.
