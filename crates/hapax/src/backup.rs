@@ -12,6 +12,7 @@ use hapax_store::embedded::log;
 use hapax_store::embedded::verify::{bytes, verify};
 
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::say;
 
@@ -24,7 +25,7 @@ use crate::say;
 #[derive(Args)]
 pub(crate) struct Backup {
     /// The directory of the store.
-    #[arg(long, value_name = "DIR", env = "HAPAX_STORE", default_value = "./hapax-data")]
+    #[arg(long, value_name = "DIR", env = "HAPAX_STORE", default_value = "./hapax-data", hide_env_values = true)]
     store: PathBuf,
     /// Where the copy goes: a directory that is not there yet.
     #[arg(long, value_name = "DIR")]
@@ -40,19 +41,28 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
     /// Where the store goes: a directory that is not there yet, or is empty.
-    #[arg(long, value_name = "DIR", env = "HAPAX_STORE", default_value = "./hapax-data")]
+    #[arg(long, value_name = "DIR", env = "HAPAX_STORE", default_value = "./hapax-data", hide_env_values = true)]
     store: PathBuf,
 }
 
+/// Whoever keeps a ledger in a database backs the database up.
+const THE_DATABASES_OWN: &str = "a ledger in a database is backed up and brought back with the database's own means \
+                                 (pg_dump of its schema, or a base backup with an archive of its log), and `hapax verify` proves the \
+                                 result";
+
 impl Backup {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        copied(&self.store, &self.to)
+        copied(
+            &Place::of(&self.store)?.directory(THE_DATABASES_OWN)?,
+            &Place::of(&self.to)?.directory(THE_DATABASES_OWN)?,
+        )
     }
 }
 
 impl Restore {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        copied(&self.from, &self.store)
+        let (from, to) = (Place::of(&self.from)?, Place::of(&self.store)?);
+        copied(&from.directory(THE_DATABASES_OWN)?, &to.directory(THE_DATABASES_OWN)?)
     }
 }
 

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::field::{list, number, text};
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::remote::told;
 use crate::table::Table;
 use crate::{paint, say};
@@ -49,13 +50,11 @@ impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let temporary = tempfile::Builder::new().prefix("hapax-demo-").tempdir()?;
         let store = self.store.clone().unwrap_or_else(|| temporary.path().join("store"));
-        let house = house::open(self.listen, &store)?;
+        let place = Place::of(&store)?;
+        let shown = place.to_string();
+        let house = house::open(self.listen, place)?;
         let fate = if self.store.is_none() { ", which is removed at the end" } else { "" };
-        say::line(format_args!(
-            "A server listens on {} and keeps its ledger in {}{fate}.",
-            house.url(),
-            store.display()
-        ));
+        say::line(format_args!("A server listens on {} and keeps its ledger in {shown}{fate}.", house.url()));
         let client = Client::new(house.url(), None).map_err(told)?;
         let tour = Tour { client, stop: house.stop(), pause: if self.fast { Duration::ZERO } else { PAUSE } };
         let ended = tour.run();

@@ -1,4 +1,4 @@
-//! Keys in a store that no server has open: the first one, and those of other tenants.
+//! Keys in a store, without a server: the first one, and those of other tenants.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,23 +14,89 @@ use hapax_server::keys::make;
 use hapax_server::writer::DEFAULT_TENANT;
 use hapax_store::embedded::Embedded;
 use hapax_store::embedded::disk::RealDisk;
+use hapax_store::postgres::Postgres;
 use hapax_store::seam::{Key, Read, Store, StoreError};
 use hapax_store::turn::{Ask, Request, turn};
 use serde_json::Value;
 
+use crate::place::{self, Place};
 use crate::{keys, say, serve};
 
 /// The keys of a store.
-pub(crate) struct KeyStore(Embedded<RealDisk>);
+pub(crate) enum KeyStore {
+    /// In a directory that no server has open.
+    Directory(Box<Embedded<RealDisk>>),
+    /// In a database, also beside its servers.
+    Database(Box<Postgres>),
+}
 
 impl KeyStore {
     /// Opens the store, or makes one there.
-    pub(crate) fn open(place: &Path) -> anyhow::Result<Self> {
-        serve::open(place).map(Self)
+    pub(crate) fn open(written: &Path, accept_unsafe: bool) -> anyhow::Result<Self> {
+        match Place::of(written)? {
+            Place::Database(address) => Ok(Self::Database(Box::new(place::open(&address, accept_unsafe)?))),
+            place @ (Place::Memory | Place::Directory(_)) => {
+                Ok(Self::Directory(Box::new(serve::open(&place.directory("")?)?)))
+            }
+        }
     }
 
     /// Makes a key and shows it once.
-    pub(crate) fn create(mut self, wish: &Value) -> anyhow::Result<()> {
+    pub(crate) fn create(self, wish: &Value) -> anyhow::Result<()> {
+        let made = |secret: String, id: Arc<str>| {
+            say::line(secret);
+            eprintln!("This is key {id}. It is shown once: keep it, and use it as HAPAX_KEY.");
+        };
+        // It is shown only once it is kept.
+        match self {
+            Self::Directory(store) => {
+                let mut keys = Keys(*store);
+                let (secret, id) = keys.create(wish)?;
+                keys.0.close().map_err(said)?;
+                made(secret, id);
+            }
+            Self::Database(store) => {
+                let (secret, id) = Keys(*store).create(wish)?;
+                made(secret, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists every tenant's keys.
+    pub(crate) fn list(self) -> anyhow::Result<()> {
+        let all = match self {
+            Self::Directory(store) => {
+                let keys = Keys(*store);
+                let all = keys.list()?;
+                keys.0.close().map_err(said)?;
+                all
+            }
+            Self::Database(store) => Keys(*store).list()?,
+        };
+        let shown: Vec<Value> = all.iter().map(|key| serde_json::to_value(key).unwrap_or_default()).collect();
+        keys::print(&shown);
+        Ok(())
+    }
+
+    /// Ends a key.
+    pub(crate) fn revoke(self, id: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Directory(store) => {
+                let mut keys = Keys(*store);
+                keys.revoke(id)?;
+                keys.0.close().map_err(said)
+            }
+            Self::Database(store) => Keys(*store).revoke(id),
+        }
+    }
+}
+
+/// The same, whatever keeps them.
+struct Keys<S>(S);
+
+impl<S: Store> Keys<S> {
+    fn create(&mut self, wish: &Value) -> anyhow::Result<(String, Arc<str>)> {
         let tenant = wish["tenant"].as_str().unwrap_or(DEFAULT_TENANT);
         if !is_name(tenant) {
             bail!("{tenant:?} is no name for a tenant");
@@ -49,31 +115,22 @@ impl KeyStore {
         let (secret, key) = make(tenant, access, rates, wish["note"].as_str().map(Arc::from), now);
         let id = Arc::clone(&key.id);
         self.ask(now, Ask::PutKey(Box::new(key)))?;
-        self.0.close().map_err(said)?;
-        say::line(secret);
-        eprintln!("This is key {id}. It is shown once: keep it, and use it as HAPAX_KEY.");
-        Ok(())
+        Ok((secret, id))
     }
 
-    /// Lists every tenant's keys.
-    pub(crate) fn list(self) -> anyhow::Result<()> {
+    fn list(&self) -> anyhow::Result<Vec<Key>> {
         let mut all: Vec<Key> = Vec::new();
         for tenant in self.0.reader().tenants().map_err(said)? {
             all.extend(self.0.reader().keys(&tenant).map_err(said)?);
         }
-        self.0.close().map_err(said)?;
-        let shown: Vec<Value> = all.iter().map(|key| serde_json::to_value(key).unwrap_or_default()).collect();
-        keys::print(&shown);
-        Ok(())
+        Ok(all)
     }
 
-    /// Ends a key.
-    pub(crate) fn revoke(mut self, id: &str) -> anyhow::Result<()> {
+    fn revoke(&mut self, id: &str) -> anyhow::Result<()> {
         for tenant in self.0.reader().tenants().map_err(said)? {
             let keys = self.0.reader().keys(&tenant).map_err(said)?;
             if keys.iter().any(|key| *key.id == *id) {
-                self.ask(Clock::default().now(), Ask::RevokeKey { tenant, id: Arc::from(id) })?;
-                return self.0.close().map_err(said);
+                return self.ask(Clock::default().now(), Ask::RevokeKey { tenant, id: Arc::from(id) });
             }
         }
         bail!("there is no key {id}")

@@ -77,9 +77,13 @@ pub(crate) enum Role {
 /// Where the keys are kept.
 #[derive(Args)]
 pub(crate) struct Kept {
-    /// A store that no server has open, instead of a server: for the first key, and for those of other tenants.
+    /// A store instead of a server: for the first key, and for those of other tenants. A directory that no server has
+    /// open, or the address of a database, also beside its servers.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Use a database that may lose what it has confirmed.
+    #[arg(long, env = "HAPAX_DATABASE_UNSAFE")]
+    database_unsafe: bool,
     #[command(flatten)]
     remote: Remote,
 }
@@ -93,7 +97,7 @@ enum Keeper {
 impl Kept {
     fn keeper(&self) -> anyhow::Result<Keeper> {
         Ok(match &self.store {
-            Some(place) => Keeper::Store(KeyStore::open(place)?),
+            Some(place) => Keeper::Store(KeyStore::open(place, self.database_unsafe)?),
             None => Keeper::Server(self.remote.server()?),
         })
     }

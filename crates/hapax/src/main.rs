@@ -15,8 +15,10 @@ mod handlers;
 mod key_store;
 mod keys;
 mod lanes;
+mod migrate;
 mod outcome;
 mod paint;
+mod place;
 mod progress;
 mod rebuild;
 mod recount;
@@ -55,7 +57,7 @@ struct Hapax {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Demo),
-    /// Run the server: events in over HTTP, receipts out, the ledger in a directory.
+    /// Run the server: events in over HTTP, receipts out, the ledger in a directory or in Postgres.
     Serve(serve::Serve),
     /// Print the configuration that `serve` would run with, and where each value comes from.
     Config(settings::Settings),
@@ -71,6 +73,7 @@ enum Command {
     Work(work::Work),
     #[command(subcommand)]
     Keys(keys::Keys),
+    Migrate(migrate::Migrate),
     Verify(verify::Verify),
     Recount(recount::Recount),
     Rebuild(rebuild::Rebuild),
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Handlers(command) => command.run(),
         Command::Work(command) => command.run(),
         Command::Keys(command) => command.run(),
+        Command::Migrate(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Recount(command) => command.run(),
         Command::Rebuild(command) => command.run(),

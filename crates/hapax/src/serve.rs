@@ -1,4 +1,4 @@
-//! `hapax serve`: the server, on a store in a directory.
+//! `hapax serve`: the server, on a ledger in a directory, in Postgres or in memory.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -8,23 +8,28 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
+use hapax_core::time::Time;
 use hapax_server::clock::{Clock, random};
 use hapax_server::config::Config;
 use hapax_server::server::serve;
 use hapax_store::embedded::disk::RealDisk;
 use hapax_store::embedded::log::LogId;
-use hapax_store::embedded::upkeep::Upkeep;
 use hapax_store::embedded::{Embedded, Options, Progress as Started};
 use hapax_store::memory::Memory;
-use hapax_store::seam::StoreError;
+use hapax_store::postgres::{Address, Postgres};
+use hapax_store::seam::{Store, StoreError};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::block_in_place;
 
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::progress::Progress;
-use crate::settings::Settings;
+use crate::settings::{Database, Kept, Settings};
 
 /// How often the store is asked whether something is due.
 const PAUSE: Duration = Duration::from_millis(100);
+/// The same for a database, where asking is work.
+const PAUSE_THERE: Duration = Duration::from_secs(5);
 
 /// Run the server. It listens at 127.0.0.1:4090 and keeps the ledger in ./hapax-data unless told otherwise.
 #[derive(Args)]
@@ -43,26 +48,76 @@ impl Serve {
         runtime.block_on(async {
             // Before anything is said: who is told where the server listens may stop it at once.
             let stop = asked_to_stop()?;
-            run(&resolved.store, resolved.options.clone(), &resolved.server, said, stop).await
+            run(&resolved.store, &resolved.kept, &resolved.server, said, stop).await
         })?;
         Ok(Outcome::Fine)
     }
 }
 
-/// Runs a server on the store at this place until it is asked to stop.
+/// Runs a server on the ledger at this place until it is asked to stop.
 pub(crate) async fn run(
-    place: &str,
-    options: Options,
+    place: &Place,
+    kept: &Kept,
     config: &Config,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    if place == "memory:" {
-        serve(vec![Memory::new()], config, listening, stop).await?;
-        return Ok(());
+    match place {
+        Place::Memory => {
+            serve(vec![Memory::new()], config, listening, stop).await?;
+            Ok(())
+        }
+        Place::Directory(directory) => {
+            let store = open_with(directory, kept.directory.clone())?;
+            let upkeep = store.upkeep();
+            let due = Due { step: move |now| upkeep.step(now), pause: PAUSE };
+            let (stores, failed) = kept_up(vec![store], due, config, listening, stop).await?;
+            let closed = stores.into_iter().try_for_each(Embedded::close);
+            match failed {
+                Some(error) => Err(anyhow!("{error}")),
+                None => closed.map_err(|error| anyhow!("the store did not close: {error}")),
+            }
+        }
+        Place::Database(address) => {
+            let cannot = |error: StoreError| anyhow!("{}: {error}", address.shown());
+            let stores = block_in_place(|| open_writers(address, &kept.database)).map_err(cannot)?;
+            let upkeep = stores.first().map(Postgres::upkeep);
+            let due = Due { step: move |now| upkeep.as_ref().map_or(Ok(false), |it| it.step(now)), pause: PAUSE_THERE };
+            let (stores, failed) = kept_up(stores, due, config, listening, stop).await?;
+            // Its connections are closed, and that is waited for.
+            block_in_place(|| drop(stores));
+            failed.map_or(Ok(()), |error| Err(cannot(error)))
+        }
     }
-    let store = open_with(Path::new(place), options)?;
-    let mut upkeep = tokio::spawn(keep_up(store.upkeep()));
+}
+
+fn open_writers(address: &Address, database: &Database) -> Result<Vec<Postgres>, StoreError> {
+    let mut stores = vec![Postgres::open(address, database.options.clone())?];
+    while stores.len() < database.writers {
+        let another = stores[0].another()?;
+        stores.push(another);
+    }
+    Ok(stores)
+}
+
+/// What is to be done beside the turns.
+struct Due<F> {
+    /// Does some of it, and answers whether there may be more.
+    step: F,
+    /// How long it rests when there is nothing more.
+    pause: Duration,
+}
+
+/// Serves, and does what is due beside the turns. Answers with the stores, and with the error after which only a restart
+/// helps.
+async fn kept_up<S: Store + Send + 'static>(
+    stores: Vec<S>,
+    due: Due<impl Fn(Time) -> Result<bool, StoreError> + Send + Sync + 'static>,
+    config: &Config,
+    listening: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<(Vec<S>, Option<StoreError>)> {
+    let mut upkeep = tokio::spawn(keep_up(due));
     let mut failed = None;
     let stop = async {
         tokio::select! {
@@ -71,27 +126,23 @@ pub(crate) async fn run(
             ended = &mut upkeep => failed = ended.ok().flatten(),
         }
     };
-    let stores = serve(vec![store], config, listening, stop).await?;
+    let stores = serve(stores, config, listening, stop).await?;
     upkeep.abort();
-    let closed = stores.into_iter().try_for_each(Embedded::close);
-    match failed {
-        Some(error) => Err(anyhow!("{error}")),
-        None => closed.map_err(|error| anyhow!("the store did not close: {error}")),
-    }
+    Ok((stores, failed))
 }
 
 /// Does what is due beside the turns, and looks again in a while. Ends with the error after which only a restart helps.
-async fn keep_up(upkeep: Upkeep<RealDisk>) -> Option<StoreError> {
-    let upkeep = Arc::new(upkeep);
+async fn keep_up(due: Due<impl Fn(Time) -> Result<bool, StoreError> + Send + Sync + 'static>) -> Option<StoreError> {
+    let step = Arc::new(due.step);
     let clock = Clock::default();
-    let mut pause = tokio::time::interval(PAUSE);
+    let mut pause = tokio::time::interval(due.pause);
     // Said once for as long as it lasts: a full disk stays full for many pauses.
     let mut said = None;
     loop {
         pause.tick().await;
         loop {
-            let (upkeep, now) = (Arc::clone(&upkeep), clock.now());
-            match tokio::task::spawn_blocking(move || upkeep.step(now)).await {
+            let (step, now) = (Arc::clone(&step), clock.now());
+            match tokio::task::spawn_blocking(move || step(now)).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => {
                     said = None;

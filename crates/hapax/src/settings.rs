@@ -1,11 +1,13 @@
 //! The server's settings: flags, then `HAPAX_*`, then a TOML file, then the defaults. One row per setting.
 //!
-//! `hapax config` prints them all, each with where its value comes from; the output is itself such a file.
+//! `hapax config` prints them all, each with where its value comes from; the output is itself such a file; only
+//! the address of a database is shown without its password.
+
+mod finding;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
@@ -14,9 +16,12 @@ use hapax_core::source::{Node, Value};
 use hapax_server::config::{Config, Limits};
 use hapax_server::tls::TlsFiles;
 use hapax_store::embedded::Options;
+use hapax_store::postgres;
 
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::say;
+use finding::{Finding, Row};
 
 /// Settings as they may be given; each may also stand in the environment or in the file.
 #[derive(Args, Clone, Debug, Default)]
@@ -27,8 +32,9 @@ pub(crate) struct Settings {
     /// Where to listen.
     #[arg(long, value_name = "ADDR:PORT", env = "HAPAX_LISTEN")]
     listen: Option<String>,
-    /// Where the ledger is kept: a directory, or `memory:` to lose all with the process.
-    #[arg(long, value_name = "DIR", env = "HAPAX_STORE")]
+    /// Where the ledger is kept: a directory, a database (postgres://user:password@host/database), or `memory:` to lose
+    /// all with the process.
+    #[arg(long, value_name = "DIR", env = "HAPAX_STORE", hide_env_values = true)]
     store: Option<String>,
     /// Bytes of one file of the log. A small disk wants small ones: a segment is made whole, ahead of need.
     #[arg(long, value_name = "BYTES", env = "HAPAX_SEGMENT_BYTES")]
@@ -39,6 +45,18 @@ pub(crate) struct Settings {
     /// Free bytes below which nothing more is taken.
     #[arg(long, value_name = "BYTES", env = "HAPAX_LOW_WATER_BYTES")]
     low_water_bytes: Option<String>,
+    /// Turns that are taken at the same time, on a database.
+    #[arg(long, value_name = "WRITERS", env = "HAPAX_DATABASE_WRITERS")]
+    database_writers: Option<String>,
+    /// The most connections to a database for reading; each writer has one more.
+    #[arg(long, value_name = "CONNECTIONS", env = "HAPAX_DATABASE_CONNECTIONS")]
+    database_connections: Option<String>,
+    /// Seconds that one statement may take in a database.
+    #[arg(long, value_name = "SECONDS", env = "HAPAX_DATABASE_TIMEOUT")]
+    database_timeout: Option<String>,
+    /// Use a database that may lose what it has confirmed.
+    #[arg(long, env = "HAPAX_DATABASE_UNSAFE")]
+    database_unsafe: bool,
     /// Listen beyond this machine although no keys are needed.
     #[arg(long, env = "HAPAX_INSECURE")]
     insecure: bool,
@@ -122,18 +140,33 @@ pub(crate) struct Settings {
 /// Settings with nothing left open.
 pub(crate) struct Resolved {
     pub(crate) server: Config,
-    pub(crate) store: String,
-    pub(crate) options: Options,
+    pub(crate) store: Place,
+    pub(crate) kept: Kept,
     pub(crate) log: String,
     pub(crate) json_log: bool,
     rows: Vec<Row>,
 }
 
-struct Row {
-    name: &'static str,
-    value: String,
-    from: &'static str,
-    is_text: bool,
+/// How a ledger is kept, wherever it is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) directory: Options,
+    pub(crate) database: Database,
+}
+
+/// How a ledger is kept in a database.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    /// Turns at the same time.
+    pub(crate) writers: usize,
+    pub(crate) options: postgres::Options,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        // Two: while one commits, the other takes what has come meanwhile.
+        Self { writers: 2, options: postgres::Options::default() }
+    }
 }
 
 /// Accepted events are logged only on request: a line for each would cost more than the event.
@@ -152,17 +185,32 @@ impl Settings {
         let mut finding = Finding { file: self.read_file()?, rows: Vec::new() };
         let limits = Limits::default();
         let listen = finding.text("listen", self.listen, "127.0.0.1:4090");
-        let store = finding.text("store", self.store, "./hapax-data");
+        let store = finding.place("store", self.store, "./hapax-data")?;
         let mut options = Options::default();
         let kept = &mut options.log;
         kept.segment_bytes = finding.bytes("segment_bytes", self.segment_bytes, kept.segment_bytes)?;
         kept.reserve_bytes = finding.bytes("reserve_bytes", self.reserve_bytes, kept.reserve_bytes)?;
         kept.low_water_bytes = finding.bytes("low_water_bytes", self.low_water_bytes, kept.low_water_bytes)?;
-        let insecure = match finding.file.remove("insecure") {
-            Some(written) if !self.insecure => finding.note("insecure", written, "file", false) == "true",
-            _ if self.insecure => finding.note("insecure", "true".to_owned(), "flag or environment", false) == "true",
-            _ => finding.note("insecure", "false".to_owned(), "default", false) == "true",
+        let database = Database::default();
+        let (writers, limits_of) = (database.writers, database.options);
+        let database = Database {
+            writers: finding.number("database_writers", self.database_writers, writers)?,
+            options: postgres::Options {
+                connections_max: finding.number(
+                    "database_connections",
+                    self.database_connections,
+                    limits_of.connections_max,
+                )?,
+                statement_timeout: finding.seconds(
+                    "database_timeout",
+                    self.database_timeout,
+                    limits_of.statement_timeout,
+                )?,
+                accept_unsafe: finding.flag("database_unsafe", self.database_unsafe)?,
+                ..limits_of
+            },
         };
+        let insecure = finding.flag("insecure", self.insecure)?;
         let hosts = finding.text("hosts", self.hosts, "");
         let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
         let tls = tls(&finding.text("tls_cert", self.tls_cert, ""), &finding.text("tls_key", self.tls_key, ""))?;
@@ -218,7 +266,7 @@ impl Settings {
         Ok(Resolved {
             server: Config { listen, insecure, hosts, tls, limits },
             store,
-            options,
+            kept: Kept { directory: options, database },
             log,
             json_log,
             rows: finding.rows,
@@ -248,53 +296,5 @@ fn tls(cert: &str, key: &str) -> anyhow::Result<Option<TlsFiles>> {
         ("", "") => Ok(None),
         ("", _) | (_, "") => bail!("TLS needs both: tls_cert and tls_key"),
         (cert, key) => Ok(Some(TlsFiles { cert: PathBuf::from(cert), key: PathBuf::from(key) })),
-    }
-}
-
-struct Finding {
-    file: BTreeMap<String, String>,
-    rows: Vec<Row>,
-}
-
-impl Finding {
-    fn note(&mut self, name: &'static str, value: String, from: &'static str, is_text: bool) -> String {
-        self.rows.push(Row { name, value: value.clone(), from, is_text });
-        value
-    }
-
-    fn find(&mut self, name: &'static str, given: Option<String>, default: String, is_text: bool) -> String {
-        let written = self.file.remove(name);
-        match (given, written) {
-            (Some(given), _) => self.note(name, given, "flag or environment", is_text),
-            (None, Some(written)) => self.note(name, written, "file", is_text),
-            (None, None) => self.note(name, default, "default", is_text),
-        }
-    }
-
-    fn text(&mut self, name: &'static str, given: Option<String>, default: &str) -> String {
-        self.find(name, given, default.to_owned(), true)
-    }
-
-    fn number(&mut self, name: &'static str, given: Option<String>, default: usize) -> anyhow::Result<usize> {
-        let value = self.find(name, given, default.to_string(), false);
-        let number = value.parse().ok().filter(|number| *number > 0);
-        number.ok_or_else(|| anyhow!("{name} is a whole number above 0, not {value:?}"))
-    }
-
-    fn rate(&mut self, name: &'static str, given: Option<String>, default: Option<u32>) -> anyhow::Result<Option<u32>> {
-        let value = self.find(name, given, default.unwrap_or(0).to_string(), false);
-        value
-            .parse()
-            .map(Some)
-            .map_err(|_| anyhow!("{name} is a whole number below 2^32, 0 for no limit, not {value:?}"))
-    }
-
-    fn bytes(&mut self, name: &'static str, given: Option<String>, default: u64) -> anyhow::Result<u64> {
-        Ok(self.number(name, given, usize::try_from(default).unwrap_or(usize::MAX))? as u64)
-    }
-
-    fn seconds(&mut self, name: &'static str, given: Option<String>, default: Duration) -> anyhow::Result<Duration> {
-        let seconds = self.number(name, given, usize::try_from(default.as_secs()).unwrap_or(usize::MAX))?;
-        Ok(Duration::from_secs(seconds as u64))
     }
 }

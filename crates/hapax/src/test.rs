@@ -2,16 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
+use hapax_client::Stop;
 use hapax_core::contract::Contract;
+use hapax_server::clock::random;
 use hapax_store::embedded::Embedded;
 use hapax_store::embedded::disk::RealDisk;
 use hapax_store::embedded::log::{LogId, Options};
 use hapax_store::memory::Memory;
+use hapax_store::postgres::{self, Address, Postgres};
+use hapax_store::seam::StoreError;
 
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::scenario::{Failure, Report, Scenario};
-use crate::{say, written};
+use crate::{say, signals, written};
 
 /// Run scenario files on the real engine, with the clock that the files give.
 #[derive(Args)]
@@ -22,15 +28,27 @@ pub(crate) struct Test {
     /// Explain a step, counted from 1: its rules one by one, what was compared with what.
     #[arg(long, value_name = "N", value_parser = step_number)]
     explain: Option<usize>,
-    /// Run on a durable store: each file in a folder of its own under DIR, removed afterwards. Without it: in memory.
+    /// Run on a durable store: each file in a folder of its own under DIR, or in a schema of its own in the database at this
+    /// address, removed afterwards. Without it: in memory.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
 }
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let outcomes: Vec<Outcome> =
-            self.files.iter().map(|file| run_file(file, self.explain, self.store.as_deref())).collect();
+        let store = self.store.as_deref().map(Place::of).transpose()?.unwrap_or(Place::Memory);
+        let stop = Stop::new();
+        if matches!(store, Place::Database(_)) {
+            // Whoever is asked to stop cleans up first.
+            signals::listen(&stop, &Stop::new())?;
+        }
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(self.files.len());
+        for file in &self.files {
+            outcomes.push(run_file(file, self.explain, &store));
+            if stop.is_set() {
+                bail!("stopped after {}", file.display());
+            }
+        }
         let count = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let (passed, failed, wrong) = (count(Outcome::Fine), count(Outcome::Failed), count(Outcome::Wrong));
         let not_run = if wrong > 0 { format!(", {wrong} not run") } else { String::new() };
@@ -43,7 +61,7 @@ fn step_number(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|number| *number > 0).ok_or("steps are counted from 1")
 }
 
-fn run_file(file: &Path, explain: Option<usize>, store: Option<&Path>) -> Outcome {
+fn run_file(file: &Path, explain: Option<usize>, store: &Place) -> Outcome {
     let shown = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
     let wrong = |why: &dyn std::fmt::Display| {
         eprintln!("{shown}: {why}");
@@ -70,8 +88,9 @@ fn run_file(file: &Path, explain: Option<usize>, store: Option<&Path>) -> Outcom
         return wrong(&format_args!("there is no step {step} to explain; {there_are}"));
     }
     let report = match store {
-        None => scenario.run(Memory::new(), explain).map_err(|problem| problem.to_string()),
-        Some(directory) => run_durably(&scenario, directory, explain),
+        Place::Memory => scenario.run(Memory::new(), explain).map_err(|problem| problem.to_string()),
+        Place::Directory(directory) => run_durably(&scenario, directory, explain),
+        Place::Database(address) => run_in_database(&scenario, address, explain),
     };
     let report = match report {
         Ok(report) => report,
@@ -98,6 +117,42 @@ fn run_durably(scenario: &Scenario, directory: &Path, explain: Option<usize>) ->
     let options = Options { segment_bytes: 1 << 20, reserve_bytes: 64 << 10, ..Options::default() };
     let (store, _) = Embedded::open(disk, options, LogId(*b"a hapax scenario")).map_err(|error| error.to_string())?;
     scenario.run(store, explain).map_err(|problem| problem.to_string())
+}
+
+/// Runs a scenario in a new schema, which is gone afterwards, however it ends.
+fn run_in_database(scenario: &Scenario, address: &Address, explain: Option<usize>) -> Result<Report, String> {
+    // The clock is the scenario's own, and nothing of it is to last.
+    let options = postgres::Options { connections_max: 2, accept_unsafe: true, own_clock: true, ..Default::default() };
+    let name = format!("hapax_test_{:016x}", u64::from_be_bytes(random()));
+    let schema = Schema { address: address.with_schema(&name), options, removed: false };
+    let opened = Postgres::open(&schema.address, schema.options.clone());
+    let store = opened.map_err(|error| format!("{}: {error}", address.shown()))?;
+    let report = scenario.run(store, explain).map_err(|problem| problem.to_string());
+    schema.remove().map_err(|error| format!("{}: the schema {name} is left behind: {error}", address.shown()))?;
+    report
+}
+
+/// A schema that was made to be thrown away.
+struct Schema {
+    address: Address,
+    options: postgres::Options,
+    removed: bool,
+}
+
+impl Schema {
+    fn remove(mut self) -> Result<(), StoreError> {
+        self.removed = true;
+        postgres::migrate::remove(&self.address, &self.options)
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        if !self.removed {
+            // Whatever went wrong before is what is told.
+            _ = postgres::migrate::remove(&self.address, &self.options);
+        }
+    }
 }
 
 fn print_failure(failure: &Failure) {

@@ -1,16 +1,16 @@
 //! The server of the tour: the real one, in a thread of this process.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use anyhow::{Context as _, anyhow};
 use hapax_client::Stop;
 use hapax_server::config::{Config, Limits};
-use hapax_store::embedded::Options;
 use tokio::sync::oneshot;
 
+use crate::place::Place;
+use crate::settings::Kept;
 use crate::{serve, signals};
 
 /// A server that listens.
@@ -22,8 +22,7 @@ pub(super) struct House {
 }
 
 /// Starts a server, and waits until it listens.
-pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
-    let place = store.to_str().context("the store's path is not UTF-8")?.to_owned();
+pub(super) fn open(listen: SocketAddr, place: Place) -> anyhow::Result<House> {
     let config = Config { listen, insecure: false, hosts: Vec::new(), tls: None, limits: Limits::default() };
     let stop = Stop::new();
     signals::listen(&stop, &Stop::new())?;
@@ -33,7 +32,7 @@ pub(super) fn open(listen: SocketAddr, store: &Path) -> anyhow::Result<House> {
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let listening = |address: SocketAddr| _ = say.send(address);
         let stop = async { _ = asked.await };
-        runtime.block_on(serve::run(&place, Options::default(), &config, listening, stop))
+        runtime.block_on(serve::run(&place, &Kept::default(), &config, listening, stop))
     });
     match hear.recv() {
         Ok(address) => Ok(House { url: format!("http://{address}"), stop, quit, server }),
