@@ -94,7 +94,7 @@ pub(crate) async fn run(
 fn open_writers(address: &Address, database: &Database) -> Result<Vec<Postgres>, StoreError> {
     let mut stores = vec![Postgres::open(address, database.options.clone())?];
     while stores.len() < database.writers {
-        let another = stores[0].another()?;
+        let another = stores[0].another();
         stores.push(another);
     }
     Ok(stores)
