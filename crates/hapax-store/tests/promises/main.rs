@@ -11,6 +11,9 @@ mod play {
 }
 
 mod busy;
+#[path = "../private/cluster.rs"]
+#[allow(dead_code, reason = "shared with tests that need more of it")]
+mod cluster;
 mod held;
 mod suite;
 mod world;
@@ -75,4 +78,12 @@ promises!(embedded, || {
 promises!(embedded_and_busy, || {
     use super::busy::{Busy, options};
     Busy::open(&hapax_store::embedded::disk::SimDisk::new(1), options(), 1).expect("an empty disk").0
+});
+promises!(postgres, || {
+    use super::cluster::Cluster;
+    use hapax_store::postgres::{Address, Options, Postgres};
+    let cluster = Cluster::shared();
+    let address = Address::parse(&cluster.url(&cluster.schema())).expect("an address");
+    let options = Options { connections_max: 2, own_clock: true, ..Options::default() };
+    Postgres::open(&address, options).expect("an empty schema")
 });

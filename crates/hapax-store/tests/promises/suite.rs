@@ -10,7 +10,7 @@ use hapax_store::seam::{AttemptFilter, Read, Store, StoreError, Write};
 use hapax_store::turn::{Ask, turn};
 use serde_json::{Value, json};
 
-use super::held::{Early, Held, Overtaken, held};
+use super::held::{Early, Overtaken, held};
 use super::world::*;
 
 /// Promise 1. One stale head among several makes the whole write fail: other streams, handlers, claims, requests.
@@ -40,7 +40,7 @@ pub(crate) fn a_commit_is_all_or_nothing<S: Store>(open: impl Fn() -> S) {
     }
 }
 
-/// Promise 2. Two turns load the same head; the second to commit rests on old facts.
+/// Promise 2. A turn has loaded a head, and another moves it: the first rests on old facts.
 pub(crate) fn a_commit_on_a_head_that_has_moved_is_a_conflict_and_writes_nothing<S: Store>(open: impl Fn() -> S) {
     let one = stream("t", "one");
     // An accepted event moves the head, and so does an attempt that was refused.
@@ -48,9 +48,10 @@ pub(crate) fn a_commit_on_a_head_that_has_moved_is_a_conflict_and_writes_nothing
         for second in [event(2), json!({ "lane": "b" })] {
             let mut store = open();
             found(&mut store, "t");
-            let early = held(&mut store, vec![submit(&one, std::slice::from_ref(&first))]);
             let late = held(&mut store, vec![submit(&one, std::slice::from_ref(&second))]);
-            assert_eq!(store.commit(early), Ok(()));
+            let head = store.reader().head(&one).expect("a head");
+            take(&mut store, vec![submit(&one, std::slice::from_ref(&first))]);
+            assert_ne!(store.reader().head(&one).expect("a head"), head);
             let before = snapshot(&mut store, "t");
             assert_eq!(store.commit(late), Err(StoreError::Conflict));
             assert_eq!(snapshot(&mut store, "t"), before);
@@ -59,7 +60,7 @@ pub(crate) fn a_commit_on_a_head_that_has_moved_is_a_conflict_and_writes_nothing
 }
 
 /// Promise 2, for what has no head: two servers give out the same claim, answer the same request, change the same key or
-/// declare the same handler. Only the first to commit does.
+/// declare the same handler. Only the first to commit does. The other had loaded what it needs before that.
 pub(crate) fn a_commit_on_any_fact_that_has_changed_is_a_conflict_and_writes_nothing<S: Store>(open: impl Fn() -> S) {
     let declare = || {
         let key = hapax_store::seam::HandlerKey { handler: Arc::from("other"), ..handler("t") };
@@ -74,9 +75,8 @@ pub(crate) fn a_commit_on_any_fact_that_has_changed_is_a_conflict_and_writes_not
         if index == 1 {
             take(&mut store, vec![claim("t", "e1")]);
         }
-        let early = held(&mut store, vec![ask()]);
         let late = held(&mut store, vec![ask()]);
-        assert_eq!(store.commit(early), Ok(()));
+        take(&mut store, vec![ask()]);
         let before = snapshot(&mut store, "t");
         assert_eq!(store.commit(late), Err(StoreError::Conflict), "request {index}");
         assert_eq!(snapshot(&mut store, "t"), before);
@@ -110,10 +110,12 @@ pub(crate) fn a_turn_that_met_a_conflict_is_taken_again_with_new_facts<S: Store>
     let one = stream("t", "one");
     let mut store = open();
     found(&mut store, "t");
-    let meanwhile = Some(held(&mut store, vec![submit(&one, &[event(1)])]));
+    let meanwhile = vec![submit(&one, &[event(1)])];
     let mut requests = vec![submit(&one, &[event(1)])];
-    let mut overtaken = Overtaken(Held { store: &mut store, write: Default::default(), meanwhile });
+    let mut overtaken = Overtaken { store: &mut store, meanwhile, commits: Vec::new() };
     let answers = turn(&mut overtaken, &mut requests).expect("a turn");
+    // That it is a duplicate is written down too, as an attempt.
+    assert_eq!(overtaken.commits, [Err(StoreError::Conflict), Ok(())]);
     let body: Value = serde_json::from_slice(&answers[0].body).expect("JSON");
     assert_eq!(body["results"][0]["verdict"], "duplicate", "{body}");
     assert_eq!(store.reader().head(&one).expect("a head").offset, 1);
