@@ -35,7 +35,7 @@ fn found(store: &mut Postgres) {
     store.tenant(&Arc::from("t"), [7; 32]).expect("a tenant");
     STREAMS.iter().for_each(|name| _ = take(store, vec![put(&stream("t", name))]));
     for (name, of) in HANDLERS.iter().zip(STREAMS) {
-        let declared = Handler { stream: Some(of.to_owned()), ..Handler::new(*name) };
+        let declared = Handler { stream: Some(of.to_owned()), ..Handler::new(name) };
         take(store, vec![request(Ask::PutHandler { key: handler(name), handler: Box::new(declared) })]);
         take(store, vec![submit(&stream("t", of), &[json!({ "id": "first", "lane": "x", "seq": 1 })])]);
     }

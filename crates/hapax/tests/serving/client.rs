@@ -39,7 +39,11 @@ impl Reply {
 
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("a connection");
+        Self::on(TcpStream::connect(address).expect("a connection"))
+    }
+
+    /// On a connection that is there.
+    pub fn on(stream: TcpStream) -> Self {
         stream.set_nodelay(true).expect("no delay");
         Self { stream: BufReader::new(stream) }
     }

@@ -1,0 +1,122 @@
+//! The database, its sessions and the servers are killed again and again, and a server is frozen and thawed, while producers send
+//! what they have to all of them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::cluster::{Cluster, wait_until};
+use crate::events::{CONTRACT, counted, entries, proved};
+use crate::fleet::Fleet;
+use crate::producers::{BATCH, Producer};
+
+/// Unless `HAPAX_PG_KILLS` says otherwise.
+const KILLS: u64 = 12;
+
+fn kills() -> u64 {
+    std::env::var("HAPAX_PG_KILLS").map_or(KILLS, |it| it.parse().expect("HAPAX_PG_KILLS is a number"))
+}
+
+#[test]
+fn killed_with_its_database_again_and_again_one_server_loses_nothing_and_takes_nothing_twice() {
+    storm("one server, four producers", 1, 4);
+}
+
+#[test]
+fn three_servers_that_get_every_event_twice_take_it_once_whoever_is_killed() {
+    storm("three servers, eight producers, each event to two of them", 3, 8);
+}
+
+/// Whoever waits for it to be over is let go, also when this side fails.
+struct Over<'s>(&'s AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn storm(what: &str, servers: usize, producers: u64) {
+    let cluster = Cluster::new(&[]);
+    let url = cluster.url("hapax");
+    let fleet = Fleet::start(&url, servers);
+    fleet.with(0, |server| server.put("s", CONTRACT));
+    let (stop, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
+    let kills = kills();
+    let mut tally = BTreeMap::new();
+    let producers: Vec<Producer> = std::thread::scope(|scope| {
+        let over = Over(&stop);
+        let (fleet, stop, acknowledged) = (&fleet, &stop, &acknowledged);
+        let start = |id| {
+            scope.spawn(move || {
+                let mut producer = Producer::new(id, fleet);
+                producer.produce(stop, acknowledged);
+                producer
+            })
+        };
+        let threads: Vec<_> = (0..producers).map(start).collect();
+        let more = |batches: u64| {
+            let enough = acknowledged.load(Ordering::Relaxed) + batches;
+            wait_until("producers get on", || acknowledged.load(Ordering::Relaxed) >= enough);
+        };
+        for kill in 0..kills {
+            // A different moment each time, and no waiting for a while.
+            more(1 + kill * 7 % 23);
+            *tally.entry(one(kill, &cluster, fleet)).or_insert(0_u64) += 1;
+            // Once in ten: a server stands still while the others go on, longer than the database waits for it.
+            if servers > 1 && kill % 10 == 4 {
+                let frozen = kill as usize % servers;
+                fleet.signal(frozen, "STOP");
+                more(20);
+                fleet.signal(frozen, "CONT");
+                *tally.entry("server frozen").or_default() += 1;
+            }
+        }
+        more(10);
+        drop(over);
+        threads.into_iter().map(|thread| thread.join().expect("a producer")).collect()
+    });
+
+    for index in 0..servers {
+        let mut client = fleet.connect(index).expect("a server");
+        let found = entries(&mut client);
+        for producer in &producers {
+            for (id, told) in &producer.told {
+                assert_eq!(found.get(id), Some(told), "{id} was acknowledged");
+            }
+        }
+        let sent: u64 = producers.iter().map(|producer| producer.taken * BATCH).sum();
+        assert_eq!(found.len() as u64, sent, "each event is there once");
+        counted(&mut client, (0..).zip(producers.iter().map(|producer| producer.taken * BATCH)));
+    }
+    proved(&url);
+    let mut refused = BTreeMap::new();
+    for (what, times) in producers.iter().flat_map(|producer| &producer.refused) {
+        *refused.entry(what.as_str()).or_insert(0) += times;
+    }
+    let events: u64 = producers.iter().map(|producer| producer.told.len() as u64).sum();
+    println!(
+        "figure: {what}: {kills} kills {tally:?}, {events} events acknowledged, 0 lost, 0 twice, counters exact; answered meanwhile: {refused:?}"
+    );
+}
+
+/// One kill, and whoever was killed is there again.
+fn one(kill: u64, cluster: &Cluster, fleet: &Fleet) -> &'static str {
+    match kill % 4 {
+        0 => {
+            cluster.kill();
+            cluster.start();
+            "database"
+        }
+        1 | 3 => {
+            fleet.replace(kill as usize / 2 % fleet.len());
+            "server"
+        }
+        _ => {
+            wait_until("there is a session to kill", || {
+                let sessions = cluster.backends();
+                sessions.get(kill as usize * 5 % sessions.len().max(1)).is_some_and(|it| cluster.kill_backend(*it))
+            });
+            "session"
+        }
+    }
+}
