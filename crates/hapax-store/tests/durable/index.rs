@@ -207,7 +207,7 @@ fn identities_that_begin_alike_are_told_apart() {
         let found = store.reader().entry(&key, &alike(last)).expect("a read");
         assert_eq!(found.map(|entry| entry.offset), offset);
         let needs = Needs { identities: vec![alike(last)], ..Needs::default() };
-        let streams = [(key.clone(), StreamNeeds { needs, whole_lanes: Vec::new() })].into();
+        let streams = [(key.clone(), StreamNeeds { needs, ..StreamNeeds::default() })].into();
         let loaded = store.load(&TurnNeeds { streams, ..TurnNeeds::default() }).expect("a load");
         assert_eq!(loaded.streams[&key].facts.original(&alike(last)).map(|entry| entry.offset), offset);
     }

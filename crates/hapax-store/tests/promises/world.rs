@@ -149,7 +149,7 @@ pub(crate) fn load<S: Store>(store: &mut S, tenant: &str) -> Loaded {
         periods: [(Arc::clone(&usage.name), closed), (Arc::clone(&usage.name), usage.period)].into_iter().collect(),
         counters: [usage].into_iter().collect(),
     };
-    let whole = StreamNeeds { needs, whole_lanes: vec![Arc::from("a")] };
+    let whole = StreamNeeds { needs, whole_lanes: vec![Arc::from("a")], writes: true };
     let needs = TurnNeeds {
         streams: [(stream(tenant, "one"), whole), (stream(tenant, "two"), StreamNeeds::default())]
             .into_iter()

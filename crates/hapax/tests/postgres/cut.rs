@@ -19,7 +19,7 @@ use crate::proxy::{Cut, Proxy};
 /// Every so many-th byte, unless all are tried; the COMMIT itself, at the end of its flight, byte by byte.
 const STRIDE: usize = 61;
 const ANSWER_STRIDE: usize = 17;
-const LAST: usize = 14;
+const LAST: usize = 48;
 /// Every so many-th cut the database cannot be reached afterwards, so that nobody can ask it what became of the commit.
 const CLOSED: usize = 12;
 
