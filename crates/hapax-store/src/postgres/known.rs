@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use deadpool_postgres::{HookError, Object, Pool, PoolError};
 use hapax_core::contract::Version;
 use hapax_core::event::Digest;
+use hapax_core::time::Time;
 use tokio::runtime::{Handle, Runtime};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -131,6 +132,15 @@ impl Shared {
         self.query("SELECT 1", &[]).map(|_| ())
     }
 
+    /// What time it is: the database says so, unless callers bring their own.
+    pub(super) fn now(&self, own: Time) -> Result<Time, StoreError> {
+        if self.options.own_clock {
+            return Ok(own);
+        }
+        let row = self.query_opt(CLOCK, &[])?.ok_or_else(|| StoreError::Unreachable("it has no clock".to_owned()))?;
+        read_clock(&row)
+    }
+
     /// Something may have happened: what may have changed is asked again, and those who wait look again.
     pub(super) fn pulse(&self) {
         self.pulses.fetch_add(1, Ordering::Relaxed);
@@ -239,6 +249,14 @@ impl Shared {
         remembered.keys.clear();
         remembered.needs_keys = None;
     }
+}
+
+/// The database's clock, in microseconds since 1970: it knows no more.
+pub(super) const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8";
+
+pub(super) fn read_clock(row: &Row) -> Result<Time, StoreError> {
+    let micros: i64 = row.try_get(0).map_err(|error| StoreError::Corrupt(format!("the clock: {error}")))?;
+    Ok(Time::from_nanos(micros.saturating_mul(1_000)))
 }
 
 /// The versions of a contract, oldest first.

@@ -13,8 +13,9 @@ use super::connect::said;
 use super::known::Shared;
 use crate::seam::{StoreError, StreamKey};
 
-/// Writes a turn's row.
-pub(super) const INSERT: &str = "INSERT INTO turns (tenant, stream, turn, at) VALUES ($1, $2, $3, $4)";
+/// Writes a turn's row, with the database's time: it is deleted a day later, and by nobody's clock earlier.
+pub(super) const INSERT: &str = "INSERT INTO turns (tenant, stream, turn, at) VALUES ($1, $2, $3, \
+                                 (extract(epoch FROM clock_timestamp()) * 1000000000)::int8)";
 
 /// How often it is tried to find out, and how long it is waited in between.
 const TRIES_MAX: u32 = 5;
@@ -26,8 +27,6 @@ pub(super) struct Turn {
     /// Where its row lies: with the first stream that it writes, or with none.
     pub(super) place: StreamKey,
     pub(super) id: Uuid,
-    /// In nanoseconds.
-    pub(super) at: i64,
 }
 
 /// An id that nobody else has.
@@ -55,7 +54,7 @@ async fn ask(shared: &Shared, turn: &Turn) -> Result<bool, String> {
     let client = shared.writer().await.map_err(|error| error.to_string())?;
     let sql = format!("{INSERT} ON CONFLICT DO NOTHING");
     let statement = client.prepare_cached(&sql).await.map_err(|error| said(&error))?;
-    let Turn { place, id, at } = turn;
-    let written = client.execute(&statement, &[&&*place.tenant, &&*place.stream, id, at]).await;
+    let Turn { place, id } = turn;
+    let written = client.execute(&statement, &[&&*place.tenant, &&*place.stream, id]).await;
     Ok(written.map_err(|error| said(&error))? == 0)
 }

@@ -81,15 +81,19 @@ impl Upkeep {
         Self { shared, round: Arc::default() }
     }
 
-    /// Does some of what is due. Answers whether there may be more.
+    /// Does some of what is due, by the database's clock; the caller's says only when to look again. Answers whether there may
+    /// be more.
     pub fn step(&self, now: Time) -> Result<bool, StoreError> {
         // A round that broke off is a place in the tables like any other.
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         if round.idle_since.is_some_and(|since| since <= now && now.since(since) < i128::from(PAUSE)) {
             return Ok(false);
         }
+        let own = now;
+        // A server whose clock is ahead must not forget what a rule of the others still looks at.
+        let now = self.shared.now(own)?;
         round.idle_since = None;
-        let Some(table) = TABLES.get(round.table) else { return Ok(self.end(&mut round, now)) };
+        let Some(table) = TABLES.get(round.table) else { return Ok(self.end(&mut round, own)) };
         let (tenant, stream) = (&*round.after.0, &*round.after.1);
         let oldest = self.shared.query(&table.oldest, &[&tenant, &stream, &STREAMS_AT_ONCE])?;
         let oldest = oldest.iter().map(Oldest::read).collect::<Result<Vec<_>, _>>()?;
@@ -107,7 +111,7 @@ impl Upkeep {
             round.table += 1;
             round.after = Default::default();
         }
-        Ok(round.table < TABLES.len() || self.end(&mut round, now))
+        Ok(round.table < TABLES.len() || self.end(&mut round, own))
     }
 
     /// Ends a round. If it has found something, there may be more of the same.

@@ -37,8 +37,7 @@ pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<
         return Err(StoreError::Conflict);
     }
     let place = write.streams.first().map(|stream| stream.key.clone()).unwrap_or_else(|| tenant_of(&write));
-    let at = write.streams.iter().filter_map(|stream| stream.after.at).max().map_or(0, |at| at.nanos());
-    let turn = Turn { place, id: turns::id(), at };
+    let turn = Turn { place, id: turns::id() };
     let batches = Batches::of(&held, &write, turn.id);
     let has_news = write.streams.iter().any(|stream| !stream.changes.entries.is_empty());
     let hint = has_news.then(|| format!("NOTIFY {}", channel(&shared.address)));
@@ -335,7 +334,7 @@ impl Batches {
         }
         let insert = client.prepare_cached(turns::INSERT).await?;
         let (tenant, stream) = (&*turn.place.tenant, &*turn.place.stream);
-        let values: [&(dyn ToSql + Sync); 4] = [&tenant, &stream, &turn.id, &turn.at];
+        let values: [&(dyn ToSql + Sync); 3] = [&tenant, &stream, &turn.id];
 
         let mut statements: Vec<Statement<'_, Result<(), Error>>> =
             vec![Box::pin(async { client.execute(&insert, &values).await.map(|_| ()) })];

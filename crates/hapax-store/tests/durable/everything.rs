@@ -101,7 +101,8 @@ fn load<S: Store>(
         ..Needs::default()
     };
     let needs = TurnNeeds {
-        streams: [(key.clone(), StreamNeeds { needs, whole_lanes: lanes.iter().cloned().collect(), writes: false })].into(),
+        streams: [(key.clone(), StreamNeeds { needs, whole_lanes: lanes.iter().cloned().collect(), writes: false })]
+            .into(),
         handlers: handlers.to_vec(),
         handler_lanes: handlers.iter().flat_map(lane_of).collect(),
         claims: handlers.iter().flat_map(each).collect(),
