@@ -185,12 +185,17 @@ impl Batches {
         let StreamWrite { key, after, version, changes, before: _ } = write;
         let found = held.streams.get(key);
         let by_lane = found.is_some_and(|stream| stream.by_lane);
+        // One table is copied to once, whatever streams its rows are of.
         if !changes.entries.is_empty() {
-            rows::copy::begin(&mut self.entries);
+            if self.entries.is_empty() {
+                rows::copy::begin(&mut self.entries);
+            }
             changes.entries.iter().for_each(|entry| rows::entry::write(&mut self.entries, key, by_lane, entry));
         }
         if !changes.attempts.is_empty() {
-            rows::copy::begin(&mut self.attempts);
+            if self.attempts.is_empty() {
+                rows::copy::begin(&mut self.attempts);
+            }
             changes.attempts.iter().for_each(|attempt| rows::attempt::write(&mut self.attempts, key, attempt));
         }
         let (mut lanes, mut gaps_open) = found.map_or((0, 0), |stream| (stream.row.lanes, stream.row.gaps_open));
