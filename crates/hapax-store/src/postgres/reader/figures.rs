@@ -12,7 +12,7 @@ use crate::seam::{Figures, HandlerFigures, HandlerKey, StoreError, StreamFigures
 /// Tables with what is stored beside them, indexes, attempts up to the number that is still counted, and the estimate.
 const SIZES: &str = "
 SELECT coalesce(sum(pg_table_size(c.oid)), 0)::int8, coalesce(sum(pg_indexes_size(c.oid)), 0)::int8,
-  (SELECT count(*) FROM (SELECT FROM attempts LIMIT $1) some),
+  (SELECT count(*) FROM (SELECT FROM attempts LIMIT $1) a),
   coalesce(max(c.reltuples) FILTER (WHERE c.relname = 'attempts'), 0)::int8
 FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'";
 

@@ -4,21 +4,10 @@ use hapax_core::counter::{Adjustment, CounterKey};
 use tokio_postgres::Row;
 
 use super::cells::Cells;
-use super::counter::read_key;
 use super::period::period;
 use super::{Text, batch, own};
 use crate::codec::alone;
 use crate::seam::{StoreError, StreamKey};
-
-/// What [`read`] expects.
-pub(in crate::postgres) const COLUMNS: &str = r#"t.name, t.key, t.kind, t.hour, t."offset", t.record"#;
-
-/// Reads a row.
-pub(in crate::postgres) fn read(row: &Row) -> Result<(CounterKey, Adjustment), StoreError> {
-    let mut cells = Cells::new(row, "adjustments");
-    let (key, offset) = (read_key(&mut cells)?, cells.own()?);
-    Ok((key, cells.record(|record| alone::read_adjustment(record, offset))?))
-}
 
 /// Reads all rows from one, from this column on: offsets and records, in any order.
 pub(in crate::postgres) fn read_lists(row: &Row, first: usize) -> Result<Vec<Adjustment>, StoreError> {

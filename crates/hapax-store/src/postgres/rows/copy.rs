@@ -110,7 +110,80 @@ fn length(bytes: usize) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
+    use crate::codec::tests::any_entry;
+    use crate::postgres::rows::{attempt, entry};
+    use crate::seam::StreamKey;
+    use hapax_core::audit::Submitted;
+    use proptest::prelude::*;
+
+    /// The fields of a row by the columns that the statement names.
+    fn fields<'b>(copy: &'static str, row: &'b [u8]) -> HashMap<&'static str, Option<&'b [u8]>> {
+        let (_, columns) = copy.split_once('(').expect("columns");
+        let (columns, _) = columns.split_once(')').expect("columns");
+        let columns: Vec<&str> = columns.split(", ").map(|column| column.trim_matches('"')).collect();
+        let (count, mut rest) = row.split_first_chunk().expect("a count");
+        assert_eq!(usize::from(u16::from_be_bytes(*count)), columns.len());
+        let mut fields = HashMap::new();
+        for column in columns {
+            let (length, after) = rest.split_first_chunk().expect("a length");
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok();
+            let (field, after) = after.split_at(length.unwrap_or_default());
+            fields.insert(column, length.map(|_| field));
+            rest = after;
+        }
+        assert!(rest.is_empty(), "{rest:?}");
+        fields
+    }
+
+    fn key() -> StreamKey {
+        StreamKey { tenant: "of".into(), stream: "orders".into() }
+    }
+
+    fn eight(value: u64) -> [u8; 8] {
+        own(value).to_be_bytes()
+    }
+
+    proptest! {
+        #[test]
+        fn an_entrys_fields_stand_where_the_statement_names_them(entry in any_entry::entry(), by_lane: bool) {
+            let mut out = BytesMut::new();
+            entry::write(&mut out, &key(), by_lane, &entry);
+            let fields = fields(entry::COPY, &out);
+            let has = |column: &str, bytes: &[u8]| fields[column] == Some(bytes);
+            prop_assert!(has("tenant", b"of") && has("stream", b"orders") && has("partition", &[0, 0]));
+            prop_assert!(has("id", entry.id.as_bytes()) && has("lane", entry.lane.as_bytes()));
+            prop_assert!(has("document", &entry.document) && has("hash", &entry.hash));
+            prop_assert!(has("identity", &entry.identity.0) && has("by_lane", &[u8::from(by_lane)]));
+            prop_assert!(has("kind", &[0, entry.kind as u8]) && has("at", &entry.at.nanos().to_be_bytes()));
+            prop_assert!(has("states", &entry.states.bits().to_be_bytes()));
+            for (column, value) in [("offset", entry.offset), ("ordinal", entry.ordinal), ("attempt", entry.attempt)] {
+                prop_assert!(has(column, &eight(value)));
+            }
+            let (seq, length) = Whole(entry.seq.unwrap_or_default()).bytes();
+            prop_assert_eq!(fields["seq"], entry.seq.map(|_| &seq[..length]));
+        }
+
+        #[test]
+        fn an_attempts_fields_stand_where_the_statement_names_them(attempt in any_entry::attempt()) {
+            let mut out = BytesMut::new();
+            attempt::write(&mut out, &key(), &attempt);
+            let fields = fields(attempt::COPY, &out);
+            prop_assert_eq!(fields["id"], attempt.id.as_ref().map(|id| id.as_bytes()));
+            prop_assert_eq!(fields["lane"], attempt.lane.as_ref().map(|lane| lane.as_bytes()));
+            prop_assert_eq!(fields["verdict"], Some(attempt.verdict.name().as_bytes()));
+            prop_assert_eq!(fields["code"], Some(attempt.code.name().as_bytes()));
+            prop_assert_eq!(fields["number"], Some(&eight(attempt.number)[..]));
+            let (same_as, document) = match &attempt.document {
+                Submitted::SameAs(offset) => (Some(eight(*offset)), None),
+                Submitted::Document(document) => (None, Some(&**document)),
+            };
+            prop_assert_eq!(fields["same_as"], same_as.as_ref().map(|bytes| &bytes[..]));
+            prop_assert_eq!(fields["document"], document);
+        }
+    }
 
     #[test]
     fn a_copy_has_the_bytes_that_postgres_expects() {

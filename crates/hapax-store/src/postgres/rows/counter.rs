@@ -31,7 +31,7 @@ pub(in crate::postgres) fn read_maybe(row: &Row) -> Result<(CounterKey, Option<C
     Ok((key, counter))
 }
 
-pub(super) fn read_key(cells: &mut Cells<'_>) -> Result<CounterKey, StoreError> {
+fn read_key(cells: &mut Cells<'_>) -> Result<CounterKey, StoreError> {
     Ok(CounterKey { name: cells.text()?, key: cells.text()?, period: period::read(cells)? })
 }
 

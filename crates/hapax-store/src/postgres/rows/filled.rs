@@ -7,18 +7,9 @@ use hapax_core::time::Time;
 use tokio_postgres::Row;
 
 use super::cells::Cells;
-use super::gap::{gather, read_gap};
+use super::gap::gather;
 use super::{Text, Whole, batch};
 use crate::seam::{StoreError, StreamKey};
-
-/// What [`read`] expects.
-pub(in crate::postgres) const COLUMNS: &str = "t.lane, t.generation, t.first, t.last, t.kind, t.opened_at, t.filled_at";
-
-/// Reads a row.
-pub(in crate::postgres) fn read(row: &Row) -> Result<(Arc<str>, Gap, Time), StoreError> {
-    let mut cells = Cells::new(row, "filled");
-    Ok((cells.text()?, read_gap(&mut cells)?, cells.time()?))
-}
 
 /// What [`read_lists`] expects: all rows in one.
 pub(in crate::postgres) const LISTS: &str = "array_agg(t.generation), array_agg(t.first), array_agg(t.last), \

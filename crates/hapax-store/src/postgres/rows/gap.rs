@@ -15,17 +15,15 @@ pub(in crate::postgres) const COLUMNS: &str = "t.lane, t.generation, t.first, t.
 /// Reads a row.
 pub(in crate::postgres) fn read(row: &Row) -> Result<(Arc<str>, Gap), StoreError> {
     let mut cells = Cells::new(row, "gaps");
-    Ok((cells.text()?, read_gap(&mut cells)?))
-}
-
-pub(super) fn read_gap(cells: &mut Cells<'_>) -> Result<Gap, StoreError> {
-    Ok(Gap {
+    let lane = cells.text()?;
+    let gap = Gap {
         generation: cells.short()?,
         from: cells.whole()?,
         to: cells.whole()?,
         kind: cells.word(GapKind::ALL)?,
         opened_at: cells.time()?,
-    })
+    };
+    Ok((lane, gap))
 }
 
 /// What [`read_lists`] expects: all rows in one.
