@@ -17,39 +17,39 @@ use crate::postgres::rows::{self, own};
 use crate::seam::{AttemptFilter, Page, SCAN_MAX, StoreError, StreamKey};
 use crate::state::scan;
 
-fn entries(condition: &str, rest: &str) -> String {
-    let columns = rows::entry::COLUMNS;
-    format!(
-        "SELECT {columns} FROM entries t WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 AND {condition} {rest}"
-    )
+fn entries(of: &str, condition: &str, rest: &str) -> String {
+    format!("SELECT {} FROM entries t WHERE {of} AND {condition} {rest}", rows::entry::COLUMNS)
 }
 
-fn attempts(condition: &str) -> String {
-    let columns = rows::attempt::COLUMNS;
-    format!(
-        "SELECT {columns} FROM attempts t WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 AND {condition} \
-         ORDER BY t.number LIMIT"
-    )
+fn attempts(of: &str, condition: &str) -> String {
+    format!("SELECT {} FROM attempts t WHERE {of} AND {condition} ORDER BY t.number LIMIT", rows::attempt::COLUMNS)
 }
 
-static AFTER: LazyLock<String> = LazyLock::new(|| entries(r#"t."offset" > $3"#, r#"ORDER BY t."offset" LIMIT $4"#));
+/// Of a stream, by its index.
+const STREAM: &str = "t.tenant = $1 AND t.stream = $2 AND t.partition = 0";
+
+/// The same, but no index has it: where a hash or an id leads to few rows, all of a stream are never the shorter way,
+/// whatever the planner believes.
+const OF_STREAM: &str = "t.tenant || '' = $1 AND t.stream || '' = $2 AND t.partition + 0 = 0";
+
+static AFTER: LazyLock<String> =
+    LazyLock::new(|| entries(STREAM, r#"t."offset" > $3"#, r#"ORDER BY t."offset" LIMIT $4"#));
 
 static EVENTS_AFTER: LazyLock<String> = LazyLock::new(|| {
-    entries(r#"t."offset" > $3 AND t."offset" <= $4 AND t.kind = 0"#, r#"ORDER BY t."offset" LIMIT $5"#)
+    entries(STREAM, r#"t."offset" > $3 AND t."offset" <= $4 AND t.kind = 0"#, r#"ORDER BY t."offset" LIMIT $5"#)
 });
 
-/// An order that no index has: otherwise all entries might be walked from the newest on, in search of one.
 static OF_IDENTITY: LazyLock<String> =
-    LazyLock::new(|| entries("t.identity = $3", r#"ORDER BY t."offset" + 0 DESC LIMIT 1"#));
+    LazyLock::new(|| entries(OF_STREAM, "t.identity = $3", r#"ORDER BY t."offset" DESC LIMIT 1"#));
 
 static OF_ID: LazyLock<String> =
-    LazyLock::new(|| entries("t.identity >= $3 AND t.identity <= $4 AND t.id = $5 AND t.kind = 0", ""));
+    LazyLock::new(|| entries(OF_STREAM, "t.identity >= $3 AND t.identity <= $4 AND t.id = $5 AND t.kind = 0", ""));
 
 static ATTEMPTS_AFTER: LazyLock<String> =
-    LazyLock::new(|| format!("{} $5", attempts("t.number > $3 AND t.number <= $4")));
+    LazyLock::new(|| format!("{} $5", attempts(STREAM, "t.number > $3 AND t.number <= $4")));
 
 static ATTEMPTS_OF_ID: LazyLock<String> =
-    LazyLock::new(|| format!("{} $6", attempts("t.id = $5 AND t.number > $3 AND t.number <= $4")));
+    LazyLock::new(|| format!("{} $6", attempts(OF_STREAM, "t.id = $5 AND t.number > $3 AND t.number <= $4")));
 
 /// The last offset whose entry has at most this number; 0 if none has. Each step halves what is left.
 const LAST_UP_TO: &str = r#"
