@@ -307,9 +307,9 @@ fn disk(figures: &Figures) -> Registry {
             registry.register(name, help, gauge);
         }
     };
-    let some = |bytes: u64| (bytes > 0).then_some(bytes);
-    add("log_bytes", "Size of the log", some(figures.log_bytes));
-    add("index_bytes", "Size of the index", some(figures.index_bytes));
+    let kept = figures.log_bytes > 0;
+    add("log_bytes", "Size of the log", kept.then_some(figures.log_bytes));
+    add("index_bytes", "Size of the index", kept.then_some(figures.index_bytes));
     add("disk_free_bytes", "Free space for the store", figures.free_bytes);
     registry
 }

@@ -154,6 +154,9 @@ pub(crate) struct Kept {
     pub(crate) database: Database,
 }
 
+/// Each has a connection of its own, and a database has not many.
+const DATABASE_WRITERS_MAX: usize = 64;
+
 /// How a ledger is kept in a database.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
@@ -252,6 +255,9 @@ impl Settings {
             idle_timeout: finding.seconds("idle_timeout", self.idle_timeout, limits.idle_timeout)?,
             stop_timeout: finding.seconds("stop_timeout", self.stop_timeout, limits.stop_timeout)?,
         };
+        if database.writers > DATABASE_WRITERS_MAX {
+            bail!("database_writers is at most {DATABASE_WRITERS_MAX}, not {}", database.writers);
+        }
         if let Some(unknown) = finding.file.keys().next() {
             bail!("the configuration file sets {unknown}, which is no setting; `hapax config` lists them");
         }

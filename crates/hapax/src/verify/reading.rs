@@ -64,14 +64,18 @@ impl<R: Read> Proving<'_, R> {
         while after < head.offset {
             match self.page(after)? {
                 Ok(page) => {
-                    let Some(last) = page.last() else { break };
-                    after = last.offset;
-                    for entry in &page {
+                    let known = page.iter().take_while(|entry| entry.offset <= head.offset);
+                    let before = after;
+                    for entry in known {
+                        after = entry.offset;
                         self.proof.entries += 1;
                         inspector.meet(entry);
                         if entry.offset == head.offset && entry.hash != head.hash {
                             self.found(entry.offset, Breach::OutOfPlace, "its hash is not that of the stream's head");
                         }
+                    }
+                    if after == before {
+                        break;
                     }
                 }
                 Err(what) => {
@@ -87,7 +91,7 @@ impl<R: Read> Proving<'_, R> {
         if after < head.offset {
             self.found(after + 1, Breach::Truncated, "truncated: the head of the stream is beyond its last entry");
         }
-        self.beyond(after)?;
+        self.beyond(head.offset)?;
         let ((offset, hash), StreamKey { tenant, stream }) = (inspector.head(), self.key.clone());
         self.proof.heads.push(ProvenHead { tenant, stream, offset, hash });
         let broken = inspector.finish();
@@ -111,10 +115,10 @@ impl<R: Read> Proving<'_, R> {
 
     /// No entry stands beyond the head: both are written in one commit.
     fn beyond(&mut self, after: u64) -> Result<(), StoreError> {
-        let last = self.reader.entries(&self.key, after, 1)?.last().map_or(after, |entry| entry.offset);
+        let next = self.reader.entries(&self.key, after, 1)?.pop();
         let head = self.reader.head(&self.key)?;
-        if last > head.offset {
-            self.found(head.offset + 1, Breach::OutOfPlace, "it stands beyond the head of its stream");
+        if let Some(entry) = next.filter(|entry| entry.offset > head.offset) {
+            self.found(entry.offset, Breach::OutOfPlace, "it stands beyond the head of its stream");
         }
         Ok(())
     }
