@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hapax_store::seam::{Read, Store};
-use serde_json::json;
 
-use crate::servers::Ledger;
+use crate::servers::{Ledger, numbered};
 use crate::world::{stream, submit, take};
 
 const WRITERS: usize = 3;
@@ -24,7 +23,7 @@ fn a_follower_misses_nothing_while_several_write() {
                     // Turns of different lengths, which overtake each other if anything can.
                     let event = |part: u64| {
                         let seq = number * 10 + part;
-                        json!({ "id": format!("{index}-{seq}"), "lane": format!("lane-{index}"), "seq": seq })
+                        numbered(&format!("{index}-{seq}"), &format!("lane-{index}"), seq)
                     };
                     take(&mut server, vec![submit(one, &(0..1 + number % 4).map(event).collect::<Vec<_>>())]);
                 }

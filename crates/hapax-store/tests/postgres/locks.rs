@@ -28,7 +28,7 @@ fn a_second_load_waits_for_the_commit_of_the_first_and_sees_it() {
             let mut requests = [submit(one, &[event(1)]), submit(one, &[event(2)])];
             turn(second, &mut requests).expect("a turn")
         });
-        let mut between = Between::new(first, || {
+        let mut between = Between::new(first, move || {
             loaded.send(()).expect("the second is there");
             wait_until("the second waits", || waiting("waits") == 1);
         });
@@ -54,7 +54,7 @@ fn a_claim_waits_for_the_handler_that_another_holds() {
             may_start.recv().expect("the first has loaded");
             turn(second, &mut [claim("t", "e1")]).expect("a turn")
         });
-        let mut between = Between::new(first, || {
+        let mut between = Between::new(first, move || {
             loaded.send(()).expect("the second is there");
             wait_until("the second waits", || waiting("claims") == 1);
         });

@@ -6,10 +6,9 @@ use hapax_core::claim::Handler;
 use hapax_store::postgres::Postgres;
 use hapax_store::seam::{HandlerKey, Read, Store, StreamKey};
 use hapax_store::turn::{Ask, ClaimAsk, Request, turn};
-use serde_json::json;
 
 use crate::cluster::Cluster;
-use crate::servers::{Ledger, now};
+use crate::servers::{Ledger, now, numbered};
 use crate::world::{put, request, stream, submit, take};
 
 const SERVERS: usize = 4;
@@ -37,7 +36,7 @@ fn found(store: &mut Postgres) {
     for (name, of) in HANDLERS.iter().zip(STREAMS) {
         let declared = Handler { stream: Some(of.to_owned()), ..Handler::new(name) };
         take(store, vec![request(Ask::PutHandler { key: handler(name), handler: Box::new(declared) })]);
-        take(store, vec![submit(&stream("t", of), &[json!({ "id": "first", "lane": "x", "seq": 1 })])]);
+        take(store, vec![submit(&stream("t", of), &[numbered("first", "x", 1)])]);
     }
 }
 
@@ -48,7 +47,7 @@ fn requests(draw: &mut Draw, server: usize, number: u64) -> Vec<Request> {
         let name: StreamKey = stream("t", STREAMS[draw.below(STREAMS.len())]);
         let lane = format!("lane-{server}-{part}");
         let id = format!("{server}-{number}-{part}");
-        all.push(submit(&name, &[json!({ "id": id, "lane": lane, "seq": number })]));
+        all.push(submit(&name, &[numbered(&id, &lane, number)]));
         let key = handler(HANDLERS[draw.below(HANDLERS.len())]);
         let ask = ClaimAsk {
             handler: key,
@@ -79,7 +78,9 @@ fn nobody_waits_in_a_circle() {
                 for number in 1..=TURNS {
                     // A conflict that stays one, or a wait that was given up, is an error here.
                     let answers = turn(&mut server, &mut requests(&mut draw, index, number)).expect("a turn");
-                    assert!(answers.iter().all(|answer| !answer.problem));
+                    for answer in answers {
+                        assert!(!answer.problem, "{}", String::from_utf8_lossy(&answer.body));
+                    }
                 }
             });
         }

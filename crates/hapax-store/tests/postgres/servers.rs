@@ -9,7 +9,7 @@ use hapax_store::turn::{Answer, Request, turn};
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::world::found;
+use crate::world::{event, found};
 
 /// A ledger of its own.
 pub(crate) struct Ledger {
@@ -74,6 +74,14 @@ pub(crate) fn at_once(servers: &mut [Postgres], request: impl Fn(usize) -> Reque
         let threads: Vec<_> = servers.iter_mut().enumerate().map(take).collect();
         threads.into_iter().map(|thread| thread.join().expect("an answer")).collect()
     })
+}
+
+/// An event of the world's streams with an id, a lane and a number of its own.
+pub(crate) fn numbered(id: &str, lane: &str, seq: u64) -> Value {
+    let mut document = event(1);
+    (document["id"], document["nonce"]) = (id.into(), format!("{lane} {id}").into());
+    (document["lane"], document["seq"]) = (lane.into(), seq.into());
+    document
 }
 
 /// The answer's body.
