@@ -5,7 +5,7 @@
 //! against the locked row of the stream. While the database is away the last answer about keys stands: nobody gets in who was
 //! not let in before, and nothing can be read or written anyway.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -46,6 +46,8 @@ pub(super) struct Shared {
 struct Remembered {
     salts: HashMap<Arc<str>, [u8; 32]>,
     versions: HashMap<StreamKey, Arc<[Version]>>,
+    /// Streams some of whose lanes had gaps the last time.
+    gapped: HashSet<StreamKey>,
     /// With the pulse after which it was asked.
     keys: HashMap<Digest, (u64, Option<Key>)>,
     needs_keys: Option<(u64, bool)>,
@@ -197,6 +199,19 @@ impl Shared {
         match versions {
             [] => _ = remembered.versions.remove(stream),
             versions => _ = remembered.versions.insert(stream.clone(), versions.into()),
+        }
+    }
+
+    /// Had any of its lanes gaps when a turn last looked?
+    pub(super) fn has_gaps(&self, stream: &StreamKey) -> bool {
+        self.remembered().gapped.contains(stream)
+    }
+
+    pub(super) fn learn_gaps(&self, stream: &StreamKey, has_gaps: bool) {
+        let mut remembered = self.remembered();
+        match has_gaps {
+            true => _ = remembered.gapped.insert(stream.clone()),
+            false => _ = remembered.gapped.remove(stream),
         }
     }
 

@@ -2,12 +2,13 @@
 //!
 //! What holds: streams are locked before handlers, handlers before tenants, each in the order of their keys, so no two turns
 //! wait for each other. Each statement sees what was committed before it began (READ COMMITTED), and the locks come first, so
-//! what is read stays true until the transaction ends. A second round trip is needed only by lanes with more than
-//! [`GAPS_AT_ONCE`] rows of gaps, and by a contract that is not known yet.
+//! what is read stays true until the transaction ends. Rows of gaps are asked for at once if the stream had some the last time. A
+//! second round trip is needed only by the first gap after none, by lanes with more than [`GAPS_AT_ONCE`] rows of gaps, and by a
+//! contract that is not known yet.
 //!
 //! Not here: what is made of it.
 
-mod ask;
+pub(super) mod ask;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use super::rows::{self, handler::HandlerRow, stream::StreamRow};
 use crate::seam::{
     Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds,
 };
-use ask::{About, Arrays, GAPS_HOLDING, GAPS_OLDEST, ask};
+use ask::{About, Arrays, GAPS, GAPS_HOLDING, GAPS_OF_LANE, GAPS_OLDEST, ask};
 
 /// Lanes with at most so many rows of gaps are read with all of them; of others only what is needed.
 const GAPS_AT_ONCE: i64 = 64;
@@ -103,7 +104,7 @@ async fn try_load(
     needs: &TurnNeeds,
     number: Commits,
 ) -> Result<(Held, Loaded), Failure> {
-    let arrays: Vec<Arrays<'_>> = needs.streams.iter().map(|(key, needs)| Arrays::of(key, needs)).collect();
+    let arrays: Vec<Arrays<'_>> = needs.streams.iter().map(|(key, needs)| Arrays::of(shared, key, needs)).collect();
     let found = match ask(shared, &client, needs, &arrays).await {
         Ok(found) => found,
         Err(error) => {
@@ -140,21 +141,34 @@ async fn try_load(
         // An id that was forgotten may have been used again, and then the newest counts.
         entries.sort_by_key(|entry| entry.offset);
         entries.into_iter().for_each(|entry| facts.load_original(Arc::new(entry)));
+        let mut lanes = Vec::new();
+        for row in rows_of(About::Lanes(place)) {
+            lanes.push(rows::lane::read(row)?);
+        }
+        let has_gaps = lanes.iter().any(|(_, lane)| lane.counts.total() > 0);
+        let later = match has_gaps && !arrays.asks_for_gaps {
+            true => gaps_of(&held.client, arrays).await?,
+            false => Vec::new(),
+        };
+        if has_gaps != arrays.asks_for_gaps && !lanes.is_empty() {
+            shared.learn_gaps(arrays.key, has_gaps);
+        }
         let mut gaps: HashMap<Arc<str>, Gaps> = HashMap::new();
-        for row in rows_of(About::Gaps(place)) {
-            let (lane, gap) = rows::gap::read(row)?;
+        let expected = rows_of(About::Gaps(place)).map(rows::gap::read);
+        for found in expected.chain(later.iter().map(rows::gap::read)) {
+            let (lane, gap) = found?;
             gaps.entry(lane).or_default().insert(gap);
         }
-        for row in rows_of(About::Lanes(place)) {
-            let (name, lane) = rows::lane::read(row)?;
+        for (name, lane) in lanes {
             stream.lanes.insert(Arc::clone(&name), lane.counts.open);
             let wanted = gap_needs(arrays.needs, &name, &lane, version);
             let known = gaps.remove(&name).unwrap_or_default();
-            let selected = if lane.counts.total() > GAPS_AT_ONCE.unsigned_abs() && !wanted.all {
-                crowded(&held.client, arrays.key, &name, &lane, &wanted).await?
-            } else {
-                known.select(lane.generation, &wanted)
-            };
+            let selected =
+                if lane.counts.total() > GAPS_AT_ONCE.unsigned_abs() && !arrays.needs.whole_lanes.contains(&name) {
+                    crowded(&held.client, arrays.key, &name, &lane, &wanted).await?
+                } else {
+                    known.select(lane.generation, &wanted)
+                };
             facts.load_lane(name, lane, selected);
         }
         for row in rows_of(About::Nonces(place)) {
@@ -223,6 +237,12 @@ fn gap_needs(needs: &StreamNeeds, name: &Arc<str>, lane: &Lane, version: &Versio
     wanted.map(|wanted| wanted.gaps(lane, &version.contract, version.baseline)).unwrap_or_default()
 }
 
+/// The rows of gaps that nobody expected.
+async fn gaps_of(client: &Object, arrays: &Arrays<'_>) -> Result<Vec<Row>, Failure> {
+    let statement = client.prepare_cached(&GAPS).await?;
+    Ok(client.query(&statement, &arrays.gap_values()).await?)
+}
+
 /// The rows that are needed of a lane that has many.
 async fn crowded(
     client: &Object,
@@ -232,6 +252,13 @@ async fn crowded(
     wanted: &GapNeeds,
 ) -> Result<Gaps, Failure> {
     let mut gaps = Gaps::default();
+    if wanted.all {
+        let all = client.prepare_cached(&GAPS_OF_LANE).await?;
+        for row in client.query(&all, &[&&*key.tenant, &&*key.stream, &name]).await? {
+            gaps.insert(rows::gap::read(&row)?.1);
+        }
+        return Ok(gaps);
+    }
     let (tenant, stream, generation) = (&*key.tenant, &*key.stream, i32::try_from(lane.generation).unwrap_or(i32::MAX));
     let numbers: Vec<rows::Whole> = wanted.numbers.iter().map(|number| rows::Whole(*number)).collect();
     let holding = client.prepare_cached(&GAPS_HOLDING).await?;

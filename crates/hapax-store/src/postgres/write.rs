@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use deadpool_postgres::Object;
 use futures_util::SinkExt as _;
 use hapax_core::claim::{Claim, ClaimState, HandlerLane, HandlerState};
+use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
 use hapax_core::lane::{GapChange, GapKey};
@@ -190,7 +191,9 @@ impl Batches {
             if self.entries.is_empty() {
                 rows::copy::begin(&mut self.entries);
             }
-            changes.entries.iter().for_each(|entry| rows::entry::write(&mut self.entries, key, by_lane, entry));
+            let mask = rows::entry::Mask::of(key);
+            let write = |entry: &Arc<Entry>| rows::entry::write(&mut self.entries, key, mask, by_lane, entry);
+            changes.entries.iter().for_each(write);
         }
         if !changes.attempts.is_empty() {
             if self.attempts.is_empty() {

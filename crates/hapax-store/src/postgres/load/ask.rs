@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use deadpool_postgres::Object;
-use hapax_core::event::{Identity, NonceKey};
+use hapax_core::event::NonceKey;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
@@ -18,11 +18,13 @@ use crate::seam::{HandlerKey, StreamKey, StreamNeeds, TurnNeeds};
 
 /// The arrays that the statements about a stream are given.
 pub(super) struct Arrays<'n> {
+    /// Are rows of gaps asked for with everything else?
+    pub(super) asks_for_gaps: bool,
     pub(super) key: &'n StreamKey,
     tenant: &'n str,
     stream: &'n str,
     pub(super) needs: &'n StreamNeeds,
-    identities: Vec<&'n [u8]>,
+    lookups: Vec<i64>,
     lanes: Vec<&'n str>,
     whole: Vec<&'n str>,
     nonces: Vec<&'n [u8]>,
@@ -31,7 +33,7 @@ pub(super) struct Arrays<'n> {
 }
 
 impl<'n> Arrays<'n> {
-    pub(super) fn of(key: &'n StreamKey, needs: &'n StreamNeeds) -> Self {
+    pub(super) fn of(shared: &Shared, key: &'n StreamKey, needs: &'n StreamNeeds) -> Self {
         let wanted = &needs.needs;
         let mut counters = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for it in &wanted.counters {
@@ -48,19 +50,28 @@ impl<'n> Arrays<'n> {
             periods.1.push(kind);
             periods.2.push(hour);
         }
+        let mask = rows::entry::Mask::of(key);
         let whole: Vec<&str> = needs.whole_lanes.iter().map(|name| &**name).collect();
         Self {
+            asks_for_gaps: !needs.whole_lanes.is_empty() || shared.has_gaps(key),
             key,
             tenant: &key.tenant,
             stream: &key.stream,
             needs,
-            identities: wanted.identities.iter().map(|Identity(identity)| &identity[..]).collect(),
+            lookups: wanted.identities.iter().map(|identity| mask.lookup(identity)).collect(),
             lanes: wanted.lanes.keys().map(|name| &**name).chain(whole.iter().copied()).collect(),
             whole,
             nonces: wanted.nonces.iter().map(|NonceKey(nonce)| &nonce[..]).collect(),
             counters,
             periods,
         }
+    }
+}
+
+impl Arrays<'_> {
+    /// What [`GAPS`] is given.
+    pub(super) fn gap_values(&self) -> Vec<&(dyn ToSql + Sync)> {
+        vec![&self.tenant, &self.stream, &self.lanes, &self.whole, &GAPS_AT_ONCE]
     }
 }
 
@@ -130,13 +141,14 @@ pub(super) async fn ask(
         asked.push((About::Streams, &**STREAMS, vec![&looked_at.0, &looked_at.1]));
     }
     for (place, it) in arrays.iter().enumerate() {
-        if !it.identities.is_empty() {
-            asked.push((About::Entries(place), &**ENTRIES, vec![&it.tenant, &it.stream, &it.identities]));
+        if !it.lookups.is_empty() {
+            asked.push((About::Entries(place), &**ENTRIES, vec![&it.tenant, &it.stream, &it.lookups]));
         }
         if !it.lanes.is_empty() {
             asked.push((About::Lanes(place), &**LANES, vec![&it.tenant, &it.stream, &it.lanes]));
-            let values: Vec<&(dyn ToSql + Sync)> = vec![&it.tenant, &it.stream, &it.lanes, &it.whole, &GAPS_AT_ONCE];
-            asked.push((About::Gaps(place), &**GAPS, values));
+        }
+        if !it.lanes.is_empty() && it.asks_for_gaps {
+            asked.push((About::Gaps(place), &**GAPS, it.gap_values()));
         }
         if !it.nonces.is_empty() {
             asked.push((About::Nonces(place), &**NONCES, vec![&it.tenant, &it.stream, &it.nonces]));
@@ -185,6 +197,10 @@ fn select(columns: &str, rest: &str) -> String {
 /// Of one stream.
 const OF_STREAM: &str = "t.tenant = $1 AND t.stream = $2 AND t.partition = 0";
 
+/// The same, but no index has it: all entries of a stream are never the shorter way to a few of them, whatever the planner
+/// believes of a stream that it has not seen yet.
+pub(in crate::postgres) const NO_INDEX: &str = "t.tenant || '' = $1 AND t.stream || '' = $2 AND t.partition + 0 = 0";
+
 const LOCK_TENANTS: &str = "SELECT 1 FROM tenants t WHERE t.tenant = ANY($1::text[]) AND t.stream = '' AND \
                             t.partition = 0 ORDER BY t.tenant FOR UPDATE";
 const ANY_KEY: &str = "SELECT 1 FROM keys t WHERE t.revoked_at IS NULL LIMIT 1";
@@ -204,17 +220,18 @@ static LOCK_HANDLERS: LazyLock<String> = LazyLock::new(|| {
 static KEYS: LazyLock<String> =
     LazyLock::new(|| select(rows::key::COLUMNS, "keys t WHERE t.tenant = ANY($1::text[]) AND t.stream = ''"));
 static ENTRIES: LazyLock<String> = LazyLock::new(|| {
-    let one = format!("SELECT * FROM entries t WHERE {OF_STREAM} AND t.identity = n.identity");
-    select(rows::entry::COLUMNS, &format!("unnest($3::bytea[]) n(identity) CROSS JOIN LATERAL ({one}) t"))
+    select(rows::entry::COLUMNS, &format!("entries t WHERE {NO_INDEX} AND t.lookup = ANY($3::int8[])"))
 });
 static LANES: LazyLock<String> =
     LazyLock::new(|| select(rows::lane::COLUMNS, &format!("lanes t WHERE {OF_STREAM} AND t.lane = ANY($3::text[])")));
-static GAPS: LazyLock<String> = LazyLock::new(|| {
+pub(super) static GAPS: LazyLock<String> = LazyLock::new(|| {
     let rest = "lanes l JOIN gaps t ON t.tenant = l.tenant AND t.stream = l.stream AND t.partition = l.partition AND \
                 t.lane = l.lane WHERE l.tenant = $1 AND l.stream = $2 AND l.partition = 0 AND l.lane = ANY($3::text[]) AND \
                 (l.lane = ANY($4::text[]) OR l.open + l.acknowledged + l.abandoned + l.unlisted BETWEEN 1 AND $5)";
     select(rows::gap::COLUMNS, rest)
 });
+pub(super) static GAPS_OF_LANE: LazyLock<String> =
+    LazyLock::new(|| select(rows::gap::COLUMNS, &format!("gaps t WHERE {OF_STREAM} AND t.lane = $3")));
 pub(super) static GAPS_HOLDING: LazyLock<String> = LazyLock::new(|| {
     let one = format!(
         "SELECT * FROM gaps t WHERE {OF_STREAM} AND t.lane = $3 AND t.generation = $4 AND t.first <= n.number \

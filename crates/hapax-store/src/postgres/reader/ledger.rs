@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 
 use super::PostgresReader;
 use super::walk::{CHUNK, Failure, chunk, walk};
+use crate::postgres::load::ask::NO_INDEX;
 use crate::postgres::rows::{self, own};
 use crate::seam::{AttemptFilter, Page, SCAN_MAX, StoreError, StreamKey};
 use crate::state::scan;
@@ -28,10 +29,6 @@ fn attempts(of: &str, condition: &str) -> String {
 /// Of a stream, by its index.
 const STREAM: &str = "t.tenant = $1 AND t.stream = $2 AND t.partition = 0";
 
-/// The same, but no index has it: where a hash or an id leads to few rows, all of a stream are never the shorter way,
-/// whatever the planner believes.
-const OF_STREAM: &str = "t.tenant || '' = $1 AND t.stream || '' = $2 AND t.partition + 0 = 0";
-
 static AFTER: LazyLock<String> =
     LazyLock::new(|| entries(STREAM, r#"t."offset" > $3"#, r#"ORDER BY t."offset" LIMIT $4"#));
 
@@ -40,16 +37,16 @@ static EVENTS_AFTER: LazyLock<String> = LazyLock::new(|| {
 });
 
 static OF_IDENTITY: LazyLock<String> =
-    LazyLock::new(|| entries(OF_STREAM, "t.identity = $3", r#"ORDER BY t."offset" DESC LIMIT 1"#));
+    LazyLock::new(|| entries(NO_INDEX, "t.lookup = $3 AND t.identity = $4", r#"ORDER BY t."offset" DESC"#));
 
-static OF_ID: LazyLock<String> =
-    LazyLock::new(|| entries(OF_STREAM, "t.identity >= $3 AND t.identity <= $4 AND t.id = $5 AND t.kind = 0", ""));
+static OF_ID_IN_LANES: LazyLock<String> =
+    LazyLock::new(|| entries(NO_INDEX, "t.id = $3 AND t.by_lane AND t.kind = 0", ""));
 
 static ATTEMPTS_AFTER: LazyLock<String> =
     LazyLock::new(|| format!("{} $5", attempts(STREAM, "t.number > $3 AND t.number <= $4")));
 
 static ATTEMPTS_OF_ID: LazyLock<String> =
-    LazyLock::new(|| format!("{} $6", attempts(OF_STREAM, "t.id = $5 AND t.number > $3 AND t.number <= $4")));
+    LazyLock::new(|| format!("{} $6", attempts(NO_INDEX, "t.id = $5 AND t.number > $3 AND t.number <= $4")));
 
 /// The last offset whose entry has at most this number; 0 if none has. Each step halves what is left.
 const LAST_UP_TO: &str = r#"
@@ -81,8 +78,14 @@ impl PostgresReader {
     }
 
     pub(super) fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
-        let found = self.shared.query(&OF_IDENTITY, &[&&*stream.tenant, &&*stream.stream, &&identity.0[..]])?;
-        Ok(read(&found)?.pop())
+        // An id that was forgotten may have been used again.
+        Ok(self.of_identity(stream, identity)?.into_iter().next())
+    }
+
+    /// The entries of an identity, the newest first.
+    fn of_identity(&self, stream: &StreamKey, identity: &Identity) -> Result<Vec<Arc<Entry>>, StoreError> {
+        let lookup = rows::entry::Mask::of(stream).lookup(identity);
+        read(&self.shared.query(&OF_IDENTITY, &[&&*stream.tenant, &&*stream.stream, &lookup, &&identity.0[..]])?)
     }
 
     pub(super) fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
@@ -94,13 +97,12 @@ impl PostgresReader {
         Ok(found)
     }
 
-    /// All entries with an id that is an event's, in any order: the identities of one id begin alike.
+    /// All entries with an id that is an event's, in any order.
     fn with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
-        let first = Identity::of(None, id).0;
-        let mut last = [u8::MAX; 32];
-        last[..Identity::SHARED].copy_from_slice(&first[..Identity::SHARED]);
-        let first = &first[..Identity::SHARED];
-        read(&self.shared.query(&OF_ID, &[&&*stream.tenant, &&*stream.stream, &first, &&last[..], &id])?)
+        let mut found = self.of_identity(stream, &Identity::of(None, id))?;
+        let in_lanes = self.shared.query(&OF_ID_IN_LANES, &[&&*stream.tenant, &&*stream.stream, &id])?;
+        found.extend(read(&in_lanes)?);
+        Ok(found)
     }
 
     pub(super) fn find_attempts(

@@ -150,7 +150,8 @@ mod tests {
         #[test]
         fn an_entrys_fields_stand_where_the_statement_names_them(entry in any_entry::entry(), by_lane: bool) {
             let mut out = BytesMut::new();
-            entry::write(&mut out, &key(), by_lane, &entry);
+            let mask = entry::Mask::of(&key());
+            entry::write(&mut out, &key(), mask, by_lane, &entry);
             let fields = fields(entry::COPY, &out);
             let has = |column: &str, bytes: &[u8]| fields[column] == Some(bytes);
             prop_assert!(has("tenant", b"of") && has("stream", b"orders") && has("partition", &[0, 0]));
@@ -159,6 +160,7 @@ mod tests {
             prop_assert!(has("identity", &entry.identity.0) && has("by_lane", &[u8::from(by_lane)]));
             prop_assert!(has("kind", &[0, entry.kind as u8]) && has("at", &entry.at.nanos().to_be_bytes()));
             prop_assert!(has("states", &entry.states.bits().to_be_bytes()));
+            prop_assert!(has("lookup", &mask.lookup(&entry.identity).to_be_bytes()));
             for (column, value) in [("offset", entry.offset), ("ordinal", entry.ordinal), ("attempt", entry.attempt)] {
                 prop_assert!(has(column, &eight(value)));
             }

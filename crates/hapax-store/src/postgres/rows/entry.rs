@@ -14,13 +14,34 @@ use crate::codec::alone;
 use crate::seam::{StoreError, StreamKey};
 
 /// Takes rows as [`write`] makes them.
-pub(in crate::postgres) const COPY: &str = r#"COPY entries ("offset", at, observed_at, ordinal, attempt, previous_in_lane, marks, states, contract, partition, kind, id_source, by_lane, tenant, stream, id, lane, epoch, seq, hash, identity, details, document) FROM STDIN WITH (FORMAT binary)"#;
+pub(in crate::postgres) const COPY: &str = r#"COPY entries ("offset", at, observed_at, ordinal, attempt, previous_in_lane, marks, states, lookup, contract, partition, kind, id_source, by_lane, tenant, stream, id, lane, epoch, seq, hash, identity, details, document) FROM STDIN WITH (FORMAT binary)"#;
 
-const FIELDS: i16 = 23;
+const FIELDS: i16 = 24;
 const SOURCES: [IdSource; 3] = [IdSource::Given, IdSource::Derived, IdSource::Assigned];
 
+/// What the lookups of a stream differ by from those of another: the same id in many streams is not found in all of them.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::postgres) struct Mask(u64);
+
+impl Mask {
+    /// That of a stream.
+    pub(in crate::postgres) fn of(key: &StreamKey) -> Self {
+        let StreamKey { tenant, stream } = key;
+        Self(eight(&digest(&[tenant.as_bytes(), b"\0", stream.as_bytes()].concat())))
+    }
+
+    /// What an identity is found by. Its first bytes are the id's alone, which many lanes may share.
+    pub(in crate::postgres) fn lookup(self, identity: &Identity) -> i64 {
+        (eight(&identity.0[Identity::SHARED..]) ^ self.0).cast_signed()
+    }
+}
+
+fn eight(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))
+}
+
 /// Appends a row. This is the hot path: nothing is allocated but room in the buffer.
-pub(in crate::postgres) fn write(out: &mut BytesMut, key: &StreamKey, by_lane: bool, entry: &Entry) {
+pub(in crate::postgres) fn write(out: &mut BytesMut, key: &StreamKey, mask: Mask, by_lane: bool, entry: &Entry) {
     out.row(FIELDS);
     out.own(entry.offset);
     out.time(entry.at);
@@ -30,6 +51,7 @@ pub(in crate::postgres) fn write(out: &mut BytesMut, key: &StreamKey, by_lane: b
     out.own(entry.previous_in_lane);
     out.int8(i64::from(entry.marks.bits()));
     out.int8(entry.states.bits().cast_signed());
+    out.int8(mask.lookup(&entry.identity));
     out.int4(entry.contract);
     out.int2(0);
     out.int2(entry.kind as u8);
