@@ -176,6 +176,8 @@ pub(crate) fn snapshot<S: Store>(store: &mut S, tenant: &str) -> Vec<String> {
         all.push(format!("{name} attempts {:?}", store.reader().attempts(&key, &Default::default(), 0, usize::MAX)));
     }
     all.push(format!("handler {:?}", store.reader().handler(&handler(tenant))));
+    let figures = store.reader().figures().expect("figures");
+    all.push(format!("figures {:?} {:?} {}", figures.streams, figures.handlers, figures.attempts));
     let loaded = load(store, tenant);
     let identity = |id: &str| (handler(tenant), Identity::of(None, id));
     all.push(format!("claims {:?} {:?}", loaded.claims.get(&identity("e1")), loaded.claims.get(&identity("e4"))));

@@ -14,7 +14,7 @@ const SIZES: &str = "
 SELECT coalesce(sum(pg_table_size(c.oid)), 0)::int8, coalesce(sum(pg_indexes_size(c.oid)), 0)::int8,
   (SELECT count(*) FROM (SELECT FROM attempts LIMIT $1) a),
   coalesce(max(c.reltuples) FILTER (WHERE c.relname = 'attempts'), 0)::int8
-FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'";
+FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind = 'r'";
 
 /// More than so many attempts are not counted.
 const COUNTED_MAX: i64 = 10_000;
