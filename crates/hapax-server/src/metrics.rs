@@ -245,7 +245,11 @@ impl Metrics {
 
     /// Everything as Prometheus reads it. What is kept in the store is asked for now.
     pub fn text(&self, reader: &dyn Read, steps_back: u64, now: Time) -> String {
-        let figures = reader.figures().ok();
+        let figures = reader.figures();
+        if let Err(error) = &figures {
+            tracing::warn!(%error, "some figures are missing");
+        }
+        let figures = figures.ok();
         if let Some(figures) = &figures {
             self.gauge(figures);
             figures.streams.iter().for_each(|stream| self.silence(reader, &stream.key, now));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use hapax_client::Stop;
 use hapax_core::contract::Contract;
@@ -28,7 +28,7 @@ pub(crate) struct Test {
     /// Explain a step, counted from 1: its rules one by one, what was compared with what.
     #[arg(long, value_name = "N", value_parser = step_number)]
     explain: Option<usize>,
-    /// Run on a durable store: each file in a folder of its own under DIR, or in a schema of its own in the database at this
+    /// Run on a durable store: each file in a folder of its own under DIR, or alone in a new schema of the database at this
     /// address, removed afterwards. Without it: in memory.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
@@ -36,18 +36,26 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let store = self.store.as_deref().map(Place::of).transpose()?.unwrap_or(Place::Memory);
+        let place = self.store.as_deref().map(Place::of).transpose()?.unwrap_or(Place::Memory);
         let stop = Stop::new();
-        if matches!(store, Place::Database(_)) {
-            // Whoever is asked to stop cleans up first.
-            signals::listen(&stop, &Stop::new())?;
-        }
+        let store = match &place {
+            Place::Memory => Where::Memory,
+            Place::Directory(directory) => Where::Directory(directory),
+            Place::Database(address) => {
+                // Whoever is asked to stop cleans up first.
+                signals::listen(&stop, &Stop::new())?;
+                Where::Database(Schema::new(address))
+            }
+        };
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(self.files.len());
         for file in &self.files {
             outcomes.push(run_file(file, self.explain, &store));
             if stop.is_set() {
                 bail!("stopped after {}", file.display());
             }
+        }
+        if let Where::Database(schema) = store {
+            schema.remove()?;
         }
         let count = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let (passed, failed, wrong) = (count(Outcome::Fine), count(Outcome::Failed), count(Outcome::Wrong));
@@ -57,11 +65,18 @@ impl Test {
     }
 }
 
+/// Where scenarios run, each alone.
+enum Where<'p> {
+    Memory,
+    Directory(&'p Path),
+    Database(Schema),
+}
+
 fn step_number(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|number| *number > 0).ok_or("steps are counted from 1")
 }
 
-fn run_file(file: &Path, explain: Option<usize>, store: &Place) -> Outcome {
+fn run_file(file: &Path, explain: Option<usize>, store: &Where<'_>) -> Outcome {
     let shown = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
     let wrong = |why: &dyn std::fmt::Display| {
         eprintln!("{shown}: {why}");
@@ -88,9 +103,9 @@ fn run_file(file: &Path, explain: Option<usize>, store: &Place) -> Outcome {
         return wrong(&format_args!("there is no step {step} to explain; {there_are}"));
     }
     let report = match store {
-        Place::Memory => scenario.run(Memory::new(), explain).map_err(|problem| problem.to_string()),
-        Place::Directory(directory) => run_durably(&scenario, directory, explain),
-        Place::Database(address) => run_in_database(&scenario, address, explain),
+        Where::Memory => scenario.run(Memory::new(), explain).map_err(|problem| problem.to_string()),
+        Where::Directory(directory) => run_durably(&scenario, directory, explain),
+        Where::Database(schema) => schema.run(&scenario, explain),
     };
     let report = match report {
         Ok(report) => report,
@@ -119,30 +134,35 @@ fn run_durably(scenario: &Scenario, directory: &Path, explain: Option<usize>) ->
     scenario.run(store, explain).map_err(|problem| problem.to_string())
 }
 
-/// Runs a scenario in a new schema, which is gone afterwards, however it ends.
-fn run_in_database(scenario: &Scenario, address: &Address, explain: Option<usize>) -> Result<Report, String> {
-    // The clock is the scenario's own, and nothing of it is to last.
-    let options = postgres::Options { connections_max: 2, accept_unsafe: true, own_clock: true, ..Default::default() };
-    let name = format!("hapax_test_{:016x}", u64::from_be_bytes(random()));
-    let schema = Schema { address: address.with_schema(&name), options, removed: false };
-    let opened = Postgres::open(&schema.address, schema.options.clone());
-    let store = opened.map_err(|error| format!("{}: {error}", address.shown()))?;
-    let report = scenario.run(store, explain).map_err(|problem| problem.to_string());
-    schema.remove().map_err(|error| format!("{}: the schema {name} is left behind: {error}", address.shown()))?;
-    report
-}
-
-/// A schema that was made to be thrown away.
+/// A schema that was made to be thrown away: one for all files, because making its tables takes longer than a scenario.
 struct Schema {
+    name: String,
     address: Address,
     options: postgres::Options,
     removed: bool,
 }
 
 impl Schema {
-    fn remove(mut self) -> Result<(), StoreError> {
+    fn new(address: &Address) -> Self {
+        let name = format!("hapax_test_{:016x}", u64::from_be_bytes(random()));
+        // The clock is the scenario's own, and nothing of it is to last.
+        let options =
+            postgres::Options { connections_max: 2, accept_unsafe: true, own_clock: true, ..Default::default() };
+        Self { address: address.with_schema(&name), name, options, removed: false }
+    }
+
+    /// Runs a scenario in it, from nothing.
+    fn run(&self, scenario: &Scenario, explain: Option<usize>) -> Result<Report, String> {
+        let failed = |error: StoreError| format!("{}: {error}", self.address.shown());
+        let store = Postgres::open(&self.address, self.options.clone()).map_err(failed)?;
+        postgres::migrate::empty(&self.address, &self.options).map_err(failed)?;
+        scenario.run(store, explain).map_err(|problem| problem.to_string())
+    }
+
+    fn remove(mut self) -> anyhow::Result<()> {
         self.removed = true;
-        postgres::migrate::remove(&self.address, &self.options)
+        let left = |error: StoreError| anyhow!("the schema {} is left behind: {error}", self.name);
+        postgres::migrate::remove(&self.address, &self.options).map_err(left)
     }
 }
 

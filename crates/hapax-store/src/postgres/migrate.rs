@@ -70,6 +70,17 @@ pub fn remove(address: &Address, options: &Options) -> Result<(), StoreError> {
     alone(address, options, async |client| client.batch_execute(&statement).await)
 }
 
+/// Deletes everything in a ledger and keeps its tables: for those that are used again and again, with little in them.
+pub fn empty(address: &Address, options: &Options) -> Result<(), StoreError> {
+    let tables = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = $1 AND tablename <> 'migrations'";
+    alone(address, options, async |client| {
+        let found = client.query(tables, &[&address.schema]).await?;
+        let delete = |row: &tokio_postgres::Row| row.try_get(0).map(|table: &str| format!("DELETE FROM {table};"));
+        let statements = found.iter().map(delete).collect::<Result<String, _>>()?;
+        client.batch_execute(&statements).await
+    })
+}
+
 /// Does something on a connection of its own.
 fn alone<T>(
     address: &Address,
