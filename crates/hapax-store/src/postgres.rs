@@ -149,7 +149,7 @@ impl Store for Postgres {
 
     fn let_go(&mut self) {
         if let Some(held) = self.held.take() {
-            self.shared.wait(write::let_go(held));
+            self.shared.wait(write::let_go(&self.shared, held));
         }
     }
 }

@@ -125,7 +125,10 @@ pub(super) fn pool(address: &Address, options: &Options, max: usize) -> Result<P
     let (wait, statement) = (Some(CONNECT_TIMEOUT * 2), Some(CONNECT_TIMEOUT));
     let first = Hook::async_fn(move |client, _| {
         let (address, options) = (address.clone(), options.clone());
-        Box::pin(async move { begin(client, &address, &options).await.map_err(HookError::message) })
+        Box::pin(async move {
+            let begun = tokio::time::timeout(CONNECT_TIMEOUT, begin(client, &address, &options)).await;
+            begun.unwrap_or_else(|_| Err("no answer in time".to_owned())).map_err(HookError::message)
+        })
     });
     let built = Pool::builder(manager)
         .max_size(max)

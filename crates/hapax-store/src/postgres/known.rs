@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use deadpool_postgres::{HookError, Object, Pool, PoolError};
 use hapax_core::contract::Version;
@@ -24,6 +25,9 @@ use crate::seam::{Key, StoreError, StreamKey, Wake};
 
 /// The values of a statement.
 pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+
+/// How much longer than the database itself it is waited for, and how long for a sign of life.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writers of one process, at most.
 const WRITERS_MAX: usize = 64;
@@ -108,14 +112,32 @@ impl Shared {
 
     /// Reads rows.
     pub(super) fn query(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
-        self.wait(async {
+        let asked = async {
             // A connection may have been cut while it lay in the pool; a read can be asked again.
             match self.try_query(sql, values).await {
                 Err(PoolError::Backend(error)) if is_gone(&error) => {}
                 answer => return answer.map_err(|error| unreachable(&error)),
             }
             self.try_query(sql, values).await.map_err(|error| unreachable(&error))
-        })
+        };
+        self.wait(self.patiently(asked)).unwrap_or_else(|| Err(late()))
+    }
+
+    /// Waits for the database, but not for ever: one that stands still does not even notice that it is too late. Nothing if
+    /// it was; connections on which something is still under way are not used again.
+    pub(super) async fn patiently<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.within(self.options.statement_timeout + PATIENCE, work).await
+    }
+
+    pub(super) async fn within<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
+        match tokio::time::timeout(time, work).await {
+            Ok(done) => Some(done),
+            Err(_) => {
+                self.readers.retain(|_, _| false);
+                self.writers.retain(|_, _| false);
+                None
+            }
+        }
     }
 
     async fn try_query(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, PoolError> {
@@ -131,7 +153,11 @@ impl Shared {
 
     /// Can the database be reached?
     pub(super) fn ready(&self) -> Result<(), StoreError> {
-        self.query("SELECT 1", &[]).map(|_| ())
+        let asked = self.within(PATIENCE, self.try_query("SELECT 1", &[]));
+        match self.wait(asked) {
+            Some(answer) => answer.map(|_| ()).map_err(|error| unreachable(&error)),
+            None => Err(late()),
+        }
     }
 
     /// What time it is: the database says so, unless callers bring their own.
@@ -287,6 +313,11 @@ static BY_HASH: LazyLock<String> =
 
 pub(super) fn read_versions(found: &[Row]) -> Result<Vec<Version>, StoreError> {
     found.iter().map(|row| rows::contract::read(row).map(|(version, _)| version)).collect()
+}
+
+/// It stands still.
+pub(super) fn late() -> StoreError {
+    StoreError::Unreachable("no answer in time".to_owned())
 }
 
 /// Nothing was written, and nothing could be read.

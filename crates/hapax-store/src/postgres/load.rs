@@ -24,7 +24,7 @@ use tokio_postgres::{Error, Row};
 
 use super::connect::{is_gone, meant};
 use super::flight::{Statement, flight};
-use super::known::{CONTRACTS, Shared, read_clock, read_versions};
+use super::known::{CONTRACTS, Shared, late, read_clock, read_versions};
 use super::rows::{self, handler::HandlerRow, stream::StreamRow};
 use crate::seam::{
     Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds,
@@ -60,8 +60,13 @@ pub(super) struct HeldStream {
 
 type Answers = Result<Vec<Row>, Error>;
 
-/// Loads. A connection that was cut while it lay in the pool is replaced once.
+/// Loads, within a time.
 pub(super) async fn load(shared: &Shared, needs: &TurnNeeds, number: Commits) -> Result<(Held, Loaded), StoreError> {
+    shared.patiently(load_twice(shared, needs, number)).await.unwrap_or_else(|| Err(late()))
+}
+
+/// Loads. A connection that was cut while it lay in the pool is replaced once.
+async fn load_twice(shared: &Shared, needs: &TurnNeeds, number: Commits) -> Result<(Held, Loaded), StoreError> {
     let client = shared.writer().await?;
     match try_load(shared, client, needs, number).await {
         Err(Failure::Statement(error)) if is_gone(&error) => {

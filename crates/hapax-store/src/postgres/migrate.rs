@@ -91,8 +91,13 @@ fn alone<T>(
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = built.map_err(|error| unreachable(format!("no runtime: {error}")))?;
     let run = async {
-        let client = connected(address).await?;
-        begin(&client, address, options).await.map_err(unreachable)?;
+        let ready = async {
+            let client = connected(address).await?;
+            begin(&client, address, options).await.map_err(unreachable)?;
+            Ok(client)
+        };
+        let late = |_| Err(unreachable("no answer in time".to_owned()));
+        let client = tokio::time::timeout(options.statement_timeout, ready).await.unwrap_or_else(late)?;
         work(client).await.map_err(|error| unreachable(said(&error)))
     };
     match tokio::runtime::Handle::try_current() {

@@ -37,8 +37,16 @@ pub(super) fn id() -> Uuid {
     Uuid::from_bytes(bytes)
 }
 
+/// It is not waited longer than this to find out: whoever asked can ask again.
+const TIME: Duration = Duration::from_secs(5);
+
 /// Was the turn committed? Only an error if nobody can say for now.
 pub(super) async fn was_committed(shared: &Shared, turn: &Turn) -> Result<bool, StoreError> {
+    let unknown = || Err(StoreError::Unknown("the database does not say".to_owned()));
+    shared.within(TIME, find_out(shared, turn)).await.unwrap_or_else(unknown)
+}
+
+async fn find_out(shared: &Shared, turn: &Turn) -> Result<bool, StoreError> {
     let mut why = String::new();
     for _ in 0..TRIES_MAX {
         match ask(shared, turn).await {

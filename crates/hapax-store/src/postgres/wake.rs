@@ -39,7 +39,7 @@ async fn listen(address: &Address, shared: &Weak<Shared>) {
         tokio::select! {
             _ = tick.tick() => {
                 if listening.as_ref().is_none_or(Client::is_closed) {
-                    listening = connect(address, &sender).await;
+                    listening = tokio::time::timeout(TICK, connect(address, &sender)).await.ok().flatten();
                 }
             }
             // There is a sender here, so there is always another one.

@@ -34,7 +34,7 @@ use crate::seam::{HandlerKey, StoreError, StreamKey, StreamWrite, Write};
 /// Commits what a turn led to on the transaction that it has loaded in.
 pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<(), StoreError> {
     if !continues(&held, &write) {
-        let_go(held).await;
+        let_go(shared, held).await;
         return Err(StoreError::Conflict);
     }
     let place = write.streams.first().map(|stream| stream.key.clone()).unwrap_or_else(|| tenant_of(&write));
@@ -42,10 +42,12 @@ pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<
     let batches = Batches::of(&held, &write, turn.id);
     let has_news = write.streams.iter().any(|stream| !stream.changes.entries.is_empty());
     let hint = has_news.then(|| format!("NOTIFY {}", channel(&shared.address)));
-    let committed = match batches.send(&held.client, &turn, hint.as_deref()).await {
-        Ok(()) => Ok(()),
-        Err(error) if is_gone(&error) => {
-            // The connection is of no use any more, whatever becomes of the turn.
+    let sent = shared.patiently(batches.send(&held.client, &turn, hint.as_deref())).await;
+    let committed = match sent {
+        Some(Ok(())) => Ok(()),
+        Some(Err(error)) if !is_gone(&error) => Err(meant(&error)),
+        // The connection is of no use any more, whatever becomes of the turn.
+        Some(Err(_)) | None => {
             drop(Object::take(held.client));
             match was_committed(shared, &turn).await {
                 Ok(true) => Ok(()),
@@ -53,7 +55,6 @@ pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<
                 Err(error) => Err(error),
             }
         }
-        Err(error) => Err(meant(&error)),
     };
     for stream in write.streams.iter().filter(|stream| stream.version.is_some()) {
         shared.forget(&stream.key);
@@ -65,8 +66,9 @@ pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<
 }
 
 /// Ends a transaction of which nothing is wanted.
-pub(super) async fn let_go(held: Held) {
-    if held.client.batch_execute("ROLLBACK").await.is_err() {
+pub(super) async fn let_go(shared: &Shared, held: Held) {
+    let done = shared.patiently(held.client.batch_execute("ROLLBACK")).await;
+    if !matches!(done, Some(Ok(()))) {
         drop(Object::take(held.client));
     }
 }
