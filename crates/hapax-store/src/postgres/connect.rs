@@ -148,6 +148,7 @@ pub(super) async fn begin(client: &Client, address: &Address, options: &Options)
         "SET search_path TO {}; SET statement_timeout = {}; SET lock_timeout = {}; \
          SET idle_in_transaction_session_timeout = {}; SET jit = off; SET plan_cache_mode = force_generic_plan; \
          SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+         SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0; \
          SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning",
         address.quoted_schema(),
         millis(options.statement_timeout),

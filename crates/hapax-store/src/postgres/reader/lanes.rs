@@ -15,8 +15,8 @@ fn lanes(some: &str, wanted: &str) -> String {
     let beside = "t.tenant = l.tenant AND t.stream = l.stream AND t.partition = 0 AND t.lane = l.lane";
     format!(
         "SELECT {columns}, g.*, f.* FROM ({some}) l
-         LEFT JOIN LATERAL (SELECT {gaps} FROM gaps t WHERE {beside}) g ON {wanted}
-         LEFT JOIN LATERAL (SELECT {filled} FROM filled t WHERE {beside}) f ON {wanted}
+         LEFT JOIN LATERAL (SELECT {gaps} FROM gaps t WHERE {beside} AND {wanted}) g ON true
+         LEFT JOIN LATERAL (SELECT {filled} FROM filled t WHERE {beside} AND {wanted}) f ON true
          ORDER BY l.lane"
     )
 }

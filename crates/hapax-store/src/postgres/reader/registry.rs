@@ -29,16 +29,17 @@ static HANDLERS: LazyLock<String> = LazyLock::new(|| {
 fn claims(condition: &str) -> String {
     let columns = rows::claim::COLUMNS;
     format!(
-        "SELECT {columns} FROM handlers h JOIN claims t ON t.tenant = h.tenant AND t.stream = coalesce(h.reads, '') \
-         AND t.partition = 0 AND t.handler = h.handler \
-         WHERE h.tenant = $1 AND h.stream = '' AND h.partition = 0 AND h.handler = $2 AND {condition}"
+        "SELECT {columns} FROM handlers h CROSS JOIN LATERAL (SELECT * FROM claims c WHERE c.tenant = h.tenant \
+         AND c.stream = coalesce(h.reads, '') AND c.partition = 0 AND c.handler = h.handler AND {condition}) t \
+         WHERE h.tenant = $1 AND h.stream = '' AND h.partition = 0 AND h.handler = $2"
     )
 }
 
-static CLAIM: LazyLock<String> = LazyLock::new(|| claims("t.identity = $3"));
+static CLAIM: LazyLock<String> = LazyLock::new(|| claims("c.identity = $3"));
 
+/// In the order of the index: one handler is all there is, so the order of its claims is that of the rows.
 static DEAD: LazyLock<String> =
-    LazyLock::new(|| claims("t.state = 2 AND t.identity > $3 ORDER BY t.identity LIMIT $4"));
+    LazyLock::new(|| claims("c.state = 2 AND c.identity > $3 ORDER BY c.identity LIMIT $4"));
 
 static KEYS: LazyLock<String> = LazyLock::new(|| {
     let columns = rows::key::COLUMNS;
