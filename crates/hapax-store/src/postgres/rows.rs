@@ -33,7 +33,7 @@ mod cells;
 mod number;
 mod period;
 
-pub(super) use cells::{Fixed, Text, flag, number, own, text};
+pub(super) use cells::{Fixed, Text, can_be, flag, number, own, text};
 pub(super) use number::{Decimal, Whole};
 pub(super) use period::period;
 

@@ -50,6 +50,9 @@ static NAMED: LazyLock<String> =
 
 impl PostgresReader {
     pub(super) fn find_counter(&self, stream: &StreamKey, key: &CounterKey) -> Result<CounterRecord, StoreError> {
+        if !rows::can_be(&key.name) || !rows::can_be(&key.key) {
+            return Ok(CounterRecord::default());
+        }
         let (kind, hour) = rows::period(key.period);
         let values: [&(dyn ToSql + Sync); 6] =
             [&&*stream.tenant, &&*stream.stream, &&*key.name, &&*key.key, &kind, &hour];

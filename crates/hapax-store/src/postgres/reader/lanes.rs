@@ -35,6 +35,9 @@ static LANES: LazyLock<String> = LazyLock::new(|| {
 
 impl PostgresReader {
     pub(super) fn find_lane(&self, stream: &StreamKey, lane: &str) -> Result<Option<LaneRecord>, StoreError> {
+        if !rows::can_be(lane) {
+            return Ok(None);
+        }
         let row = self.shared.query_opt(&LANE, &[&&*stream.tenant, &&*stream.stream, &lane])?;
         Ok(row.map(|row| read(&row)).transpose()?.map(|(_, record)| record))
     }

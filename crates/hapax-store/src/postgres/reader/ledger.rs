@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use super::PostgresReader;
 use super::walk::{CHUNK, Failure, chunk, walk};
 use crate::postgres::load::ask::NO_INDEX;
-use crate::postgres::rows::{self, own};
+use crate::postgres::rows::{self, can_be, own};
 use crate::seam::{AttemptFilter, Page, SCAN_MAX, StoreError, StreamKey};
 use crate::state::scan;
 
@@ -99,6 +99,9 @@ impl PostgresReader {
 
     /// All entries with an id that is an event's, in any order.
     fn with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+        if !can_be(id) {
+            return Ok(Vec::new());
+        }
         let mut found = self.of_identity(stream, &Identity::of(None, id))?;
         let in_lanes = self.shared.query(&OF_ID_IN_LANES, &[&&*stream.tenant, &&*stream.stream, &id])?;
         found.extend(read(&in_lanes)?);
@@ -166,6 +169,7 @@ impl PostgresReader {
     ) -> Result<Vec<AttemptView>, StoreError> {
         let (tenant, stream, up_to) = (&*stream.tenant, &*stream.stream, own(up_to));
         let found = match id {
+            Some(id) if !can_be(id) => Vec::new(),
             Some(id) => self.shared.query(&ATTEMPTS_OF_ID, &[&tenant, &stream, &after, &up_to, &id, &count])?,
             None => self.shared.query(&ATTEMPTS_AFTER, &[&tenant, &stream, &after, &up_to, &count])?,
         };

@@ -143,6 +143,11 @@ pub(in crate::postgres) fn own(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// Can a row have this text? U+0000 is in none, and a statement that is asked for it fails.
+pub(in crate::postgres) fn can_be(text: &str) -> bool {
+    !text.contains('\0')
+}
+
 /// A text that others share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::postgres) struct Text(pub(in crate::postgres) Arc<str>);
