@@ -34,6 +34,8 @@ mod proxy;
 mod cut;
 #[path = "postgres/down.rs"]
 mod down;
+#[path = "postgres/proof.rs"]
+mod proof;
 #[path = "postgres/refused.rs"]
 mod refused;
 #[path = "postgres/scenarios.rs"]
