@@ -44,7 +44,7 @@ impl Test {
             Place::Database(address) => {
                 // Whoever is asked to stop cleans up first.
                 signals::listen(&stop, &Stop::new())?;
-                Where::Database(Schema::new(address))
+                Where::Database(Box::new(Schema::new(address)))
             }
         };
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(self.files.len());
@@ -69,7 +69,7 @@ impl Test {
 enum Where<'p> {
     Memory,
     Directory(&'p Path),
-    Database(Schema),
+    Database(Box<Schema>),
 }
 
 fn step_number(text: &str) -> Result<usize, &'static str> {

@@ -26,6 +26,7 @@ pub(super) fn check(input: &[u8]) {
             let length = match fault.part {
                 Part::Lasting => lasting.len(),
                 Part::Expiring => expiring.len(),
+                Part::Alone => panic!("{fault}: a commit holds no record that stands alone"),
             };
             assert!(fault.at <= length, "{fault} lies outside of {length} bytes");
             if let Ok(found) = entries(lasting) {
