@@ -60,6 +60,8 @@ pub(crate) async fn run(
     for (client, answers) in answered {
         receipts(workload, client, &answers)?;
     }
+    // A new one: a connection that was idle for the length of a run may be closed by now.
+    let mut wire = Wire::connect(servers[0]).await?;
     for stream in 0..streams {
         ledger(&mut wire, workload, stream, streams).await?;
     }
