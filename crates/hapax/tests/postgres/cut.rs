@@ -50,6 +50,8 @@ impl Stage {
         let first = self.send(seq).expect("an answer");
         let reached = self.proxy.seen().is_some();
         self.proxy.open();
+        // It was sent once. Whoever is told that it is a duplicate was told so by a server that had guessed wrong.
+        assert_ne!(first.status, 200, "{cut:?}: {}", first.text());
         *self.answered.entry(said(&first)).or_default() += 1;
         // Said about it so far: that it is there, that it is not, or neither.
         let mut known = knows(&first);

@@ -74,7 +74,7 @@ impl<'f> Producer<'f> {
                 self.taken += 1;
                 return;
             }
-            std::thread::park_timeout(Duration::from_millis(10));
+            std::thread::park_timeout(Duration::from_millis(20));
         }
     }
 
