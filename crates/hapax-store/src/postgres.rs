@@ -44,6 +44,8 @@ pub struct Options {
     pub statement_timeout: Duration,
     /// Use a server that may lose what it has confirmed.
     pub accept_unsafe: bool,
+    /// Make or migrate the tables if that is needed. Whoever only looks does not.
+    pub makes_tables: bool,
     /// Whose clock counts in a turn: the database's, or that of whoever asks (scenarios bring their own).
     pub own_clock: bool,
 }
@@ -51,7 +53,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let statement_timeout = Duration::from_secs(10);
-        Self { connections_max: 8, statement_timeout, accept_unsafe: false, own_clock: false }
+        Self { connections_max: 8, statement_timeout, accept_unsafe: false, makes_tables: true, own_clock: false }
     }
 }
 

@@ -55,8 +55,17 @@ impl fmt::Display for Place {
 
 /// Opens the ledger at an address, to do one thing with it.
 pub(crate) fn open(address: &Address, accept_unsafe: bool) -> anyhow::Result<Postgres> {
+    open_with(address, Options { accept_unsafe, ..Options::default() })
+}
+
+/// Opens the ledger at an address to look at it: whatever it is like, and only if it is there.
+pub(crate) fn look(address: &Address) -> anyhow::Result<Postgres> {
+    open_with(address, Options { accept_unsafe: true, makes_tables: false, ..Options::default() })
+}
+
+fn open_with(address: &Address, options: Options) -> anyhow::Result<Postgres> {
     // One thing at a time needs no more.
-    let options = Options { connections_max: 2, accept_unsafe, ..Options::default() };
+    let options = Options { connections_max: 2, ..options };
     Postgres::open(address, options).map_err(|error| anyhow!("{}: {error}", address.shown()))
 }
 

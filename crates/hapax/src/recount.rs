@@ -47,7 +47,7 @@ impl Recount {
         let wrong = match Place::of(&self.store)? {
             // Reading asks for no promise of durability.
             Place::Database(address) => {
-                let store = place::open(&address, true)?;
+                let store = place::look(&address)?;
                 fold_all(store.reader(), is_json).map_err(|error| anyhow!("{}: {error}", address.shown()))?
             }
             place @ (Place::Memory | Place::Directory(_)) => {

@@ -64,7 +64,7 @@ impl Verify {
         let proof = match place {
             // Reading asks for no promise of durability.
             Place::Database(address) => {
-                let store = place::open(&address, true)?;
+                let store = place::look(&address)?;
                 reading::prove(store.reader(), &saved).map_err(|error| anyhow!("{}: {error}", address.shown()))?
             }
             place @ (Place::Memory | Place::Directory(_)) => in_directory(&place.directory("")?, &saved)?,

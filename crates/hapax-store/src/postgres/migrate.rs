@@ -3,6 +3,8 @@
 //! What holds: one process migrates at a time, in one transaction; a database that is newer than this program is refused, not
 //! guessed at; a migration that has run is never edited, only followed by another.
 
+use std::cmp::Ordering;
+
 use tokio_postgres::Client;
 
 use super::connect::{begin, config, said, tls};
@@ -36,6 +38,9 @@ pub fn migrate(address: &Address, options: &Options) -> Result<Migrated, StoreEr
         let there = "SELECT to_regnamespace($1) IS NOT NULL, to_regclass($1 || '.migrations') IS NOT NULL";
         let row = transaction.query_one(there, &[&schema]).await?;
         let (has_schema, has_tables): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+        if !has_tables && !options.makes_tables {
+            return Ok(Migrated { from: 0, to: 0 });
+        }
         if !has_schema {
             transaction.batch_execute(&format!("CREATE SCHEMA {schema}")).await?;
         }
@@ -46,7 +51,8 @@ pub fn migrate(address: &Address, options: &Options) -> Result<Migrated, StoreEr
         let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM migrations", &[]).await?;
         let from: i32 = row.try_get(0)?;
         let mut to = from;
-        for (version, statements) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
+        let missing = (1..).zip(MIGRATIONS).filter(|(version, _)| options.makes_tables && *version > from);
+        for (version, statements) in missing {
             transaction.batch_execute(statements).await?;
             transaction.execute("INSERT INTO migrations (version) VALUES ($1)", &[&version]).await?;
             to = version;
@@ -54,13 +60,18 @@ pub fn migrate(address: &Address, options: &Options) -> Result<Migrated, StoreEr
         transaction.commit().await?;
         Ok(Migrated { from, to })
     })
-    .and_then(|done| match done.to == i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX) {
-        true => Ok(done),
-        false => Err(StoreError::Unreachable(format!(
-            "its tables have version {}, and this program knows {}; use a newer program",
-            done.to,
-            MIGRATIONS.len()
-        ))),
+    .and_then(|done| {
+        let (found, known) = (done.to, i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX));
+        match found.cmp(&known) {
+            Ordering::Equal => Ok(done),
+            Ordering::Less if found == 0 => Err(StoreError::Unreachable("it holds no ledger".to_owned())),
+            Ordering::Less => Err(StoreError::Unreachable(format!(
+                "its tables have version {found}, and this program needs {known}; `hapax migrate` brings them there"
+            ))),
+            Ordering::Greater => Err(StoreError::Unreachable(format!(
+                "its tables have version {found}, and this program knows {known}; use a newer program"
+            ))),
+        }
     })
 }
 
