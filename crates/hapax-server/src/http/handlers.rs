@@ -200,9 +200,7 @@ async fn claim(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     if event_id.is_empty() || event_id.len() > 256 {
         return Err(invalid("event_id is a text of 1 to 256 bytes"));
     }
-    // A composite lane is several parts of 256 bytes.
-    let long = |text: &Option<String>, max: usize| text.as_ref().is_some_and(|it| it.len() > max || it.contains('\0'));
-    if long(&owner, 256) || long(&stream, 128) || long(&lane, 4096) {
+    if long(&owner, 256) || long(&stream, STREAM_BYTES_MAX) || long(&lane, LANE_BYTES_MAX) {
         return Err(invalid("owner, stream or lane is too long, or contains U+0000"));
     }
     if stream.as_ref().is_some_and(|stream| !call.access.streams.cover(stream)) {
@@ -231,6 +229,15 @@ struct Said<'b> {
     lane: Option<String>,
 }
 
+const STREAM_BYTES_MAX: usize = 128;
+/// A composite lane is several parts of 256 bytes.
+const LANE_BYTES_MAX: usize = 4096;
+
+/// Is it longer than any of ours, or nothing that every store can look for?
+fn long(text: &Option<String>, max: usize) -> bool {
+    text.as_ref().is_some_and(|it| it.len() > max || it.contains('\0'))
+}
+
 async fn say(
     app: &App,
     call: &mut Call,
@@ -243,6 +250,9 @@ async fn say(
     let asked = {
         let said: Said<'_> = if body.bytes.is_empty() { read_json(b"{}")? } else { read_json(&body.bytes)? };
         let word = word(&said)?;
+        if long(&said.stream, STREAM_BYTES_MAX) || long(&said.lane, LANE_BYTES_MAX) {
+            return Err(invalid("stream or lane is too long, or contains U+0000"));
+        }
         let stream = said.stream.filter(|_| declared.stream.is_none());
         let (handler, event_id) = (call.handler(), call.param("event_id").to_owned());
         CallAsk { handler, event_id, stream, lane: said.lane, call: word }

@@ -1,7 +1,7 @@
 //! What all writers and readers of one process share: the runtime, the connections, and what they remember.
 //!
-//! What holds: what is remembered is either what never changes (salts, a version of a contract), or is asked again after a
-//! pulse (keys), and a pulse comes at least once a second; a turn checks the version that it has read its documents under
+//! What holds: what is remembered is either what never changes (salts), or is asked again after a tick (keys, contracts), and
+//! a tick comes once a second; a turn checks the version that it has read its documents under
 //! against the locked row of the stream. While the database is away the last answer about keys stands: nobody gets in who was
 //! not let in before, and nothing can be read or written anyway.
 
@@ -42,17 +42,18 @@ pub(super) struct Shared {
     pub(super) address: Address,
     pub(super) options: Options,
     remembered: Mutex<Remembered>,
-    pulses: AtomicU64,
+    ticks: AtomicU64,
     wakes: Mutex<Wakes>,
 }
 
 #[derive(Debug, Default)]
 struct Remembered {
     salts: HashMap<Arc<str>, [u8; 32]>,
-    versions: HashMap<StreamKey, Arc<[Version]>>,
+    /// With the tick after which they were last asked.
+    versions: HashMap<StreamKey, (u64, Arc<[Version]>)>,
     /// Streams some of whose lanes had gaps the last time.
     gapped: HashSet<StreamKey>,
-    /// With the pulse after which it was asked.
+    /// With the tick after which it was asked.
     keys: HashMap<Digest, (u64, Option<Key>)>,
     needs_keys: Option<(u64, bool)>,
 }
@@ -83,7 +84,7 @@ impl Shared {
             address: address.clone(),
             options,
             remembered: Mutex::default(),
-            pulses: AtomicU64::new(1),
+            ticks: AtomicU64::new(1),
             wakes: Mutex::default(),
         };
         Ok(Arc::new(shared))
@@ -169,14 +170,18 @@ impl Shared {
         read_clock(&row)
     }
 
-    /// Something may have happened: what may have changed is asked again, and those who wait look again.
+    /// Time has gone by: what may have changed is asked again.
+    pub(super) fn tick(&self) {
+        self.ticks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something may have happened: those who wait look again.
     pub(super) fn pulse(&self) {
-        self.pulses.fetch_add(1, Ordering::Relaxed);
         let wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner).0.clone();
         wakes.iter().for_each(|wake| wake());
     }
 
-    /// Calls this at every pulse.
+    /// Calls this whenever something may have happened.
     pub(super) fn wake(&self, wake: Wake) {
         self.wakes.lock().unwrap_or_else(PoisonError::into_inner).0.push(wake);
     }
@@ -203,28 +208,35 @@ impl Shared {
 
     /// Every version of a stream's contract, as it was when it was last looked at.
     pub(super) fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError> {
-        if let Some(versions) = self.remembered().versions.get(stream) {
+        let tick = self.ticks.load(Ordering::Relaxed);
+        let before = self.remembered().versions.get(stream).cloned();
+        if let Some((_, versions)) = before.as_ref().filter(|(seen, _)| *seen == tick) {
             return Ok(versions.to_vec());
         }
-        let found = self.query(&CONTRACTS, &[&&*stream.tenant, &&*stream.stream])?;
-        let versions = read_versions(&found)?;
-        self.learn(stream, &versions);
-        Ok(versions)
+        match self.query(&CONTRACTS, &[&&*stream.tenant, &&*stream.stream]) {
+            Ok(found) => {
+                let versions = read_versions(&found)?;
+                self.learn(stream, &versions);
+                Ok(versions)
+            }
+            Err(error) => before.map(|(_, versions)| versions.to_vec()).ok_or(error),
+        }
     }
 
     /// The versions, if the newest is this one.
     pub(super) fn versions_at(&self, stream: &StreamKey, newest: u32) -> Option<Arc<[Version]>> {
         let remembered = self.remembered();
-        let versions = remembered.versions.get(stream)?;
+        let (_, versions) = remembered.versions.get(stream)?;
         versions.last().is_some_and(|version| version.number == newest).then(|| Arc::clone(versions))
     }
 
     /// These are the versions now. No stream is remembered that does not exist: it may be made any time.
     pub(super) fn learn(&self, stream: &StreamKey, versions: &[Version]) {
+        let tick = self.ticks.load(Ordering::Relaxed);
         let mut remembered = self.remembered();
         match versions {
             [] => _ = remembered.versions.remove(stream),
-            versions => _ = remembered.versions.insert(stream.clone(), versions.into()),
+            versions => _ = remembered.versions.insert(stream.clone(), (tick, versions.into())),
         }
     }
 
@@ -248,9 +260,9 @@ impl Shared {
 
     /// The key with this hash.
     pub(super) fn key(&self, hash: &Digest) -> Result<Option<Key>, StoreError> {
-        let pulse = self.pulses.load(Ordering::Relaxed);
+        let tick = self.ticks.load(Ordering::Relaxed);
         let before = self.remembered().keys.get(hash).cloned();
-        if let Some((_, key)) = before.as_ref().filter(|(seen, _)| *seen == pulse) {
+        if let Some((_, key)) = before.as_ref().filter(|(seen, _)| *seen == tick) {
             return Ok(key.clone());
         }
         match self.query_opt(&BY_HASH, &[&&hash[..]]) {
@@ -260,7 +272,7 @@ impl Shared {
                 if remembered.keys.len() >= KEYS_MAX {
                     remembered.keys.clear();
                 }
-                remembered.keys.insert(*hash, (pulse, key.clone()));
+                remembered.keys.insert(*hash, (tick, key.clone()));
                 Ok(key)
             }
             Err(error) => before.map(|(_, key)| key).ok_or(error),
@@ -269,15 +281,15 @@ impl Shared {
 
     /// Was there ever a key?
     pub(super) fn needs_keys(&self) -> Result<bool, StoreError> {
-        let pulse = self.pulses.load(Ordering::Relaxed);
+        let tick = self.ticks.load(Ordering::Relaxed);
         let before = self.remembered().needs_keys;
         // Keys are never deleted, so this changes once.
-        if let Some((_, needs)) = before.filter(|(seen, needs)| *needs || *seen == pulse) {
+        if let Some((_, needs)) = before.filter(|(seen, needs)| *needs || *seen == tick) {
             return Ok(needs);
         }
         match self.query_opt("SELECT 1 FROM keys LIMIT 1", &[]) {
             Ok(row) => {
-                self.remembered().needs_keys = Some((pulse, row.is_some()));
+                self.remembered().needs_keys = Some((tick, row.is_some()));
                 Ok(row.is_some())
             }
             Err(error) => before.map(|(_, needs)| needs).ok_or(error),

@@ -36,8 +36,10 @@ async fn listen(address: &Address, shared: &Weak<Shared>) {
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
+        let mut is_tick = false;
         tokio::select! {
             _ = tick.tick() => {
+                is_tick = true;
                 if listening.as_ref().is_none_or(Client::is_closed) {
                     listening = tokio::time::timeout(TICK, connect(address, &sender)).await.ok().flatten();
                 }
@@ -46,6 +48,9 @@ async fn listen(address: &Address, shared: &Weak<Shared>) {
             _ = hints.recv() => while hints.try_recv().is_ok() {},
         }
         let Some(shared) = shared.upgrade() else { return };
+        if is_tick {
+            shared.tick();
+        }
         // Those who are woken may read, and that waits.
         if tokio::task::spawn_blocking(move || shared.pulse()).await.is_err() {
             return;

@@ -178,7 +178,7 @@ impl Batches {
                 false => batches.new_requests.0.push(key, &stream, record),
             }
         }
-        for (_, key) in write.keys.iter().map(|key| (&key.id, key)).collect::<HashMap<_, _>>() {
+        for key in write.keys.iter().map(|key| ((&key.tenant, &key.id), key)).collect::<HashMap<_, _>>().into_values() {
             batches.keys.push(key);
         }
         batches

@@ -293,6 +293,10 @@ CREATE INDEX turns_at ON turns (tenant, stream, partition, at);
 
 -- A planner that has never seen a table takes the first index that fits, and statements are planned once: so it is shown what
 -- these tables will be like, a few streams with many rows each, before they have any.
+INSERT INTO streams SELECT '', n, 0, 1, n, '', n, n, n, 0, 0 FROM generate_series(1, 1000) n;
+INSERT INTO handlers SELECT '', '', 0, n, NULL, '', 1, 0, 0, '' FROM generate_series(1, 1000) n;
+INSERT INTO handler_lanes SELECT '', '', 0, '', n, '' FROM generate_series(1, 1000) n;
+INSERT INTO closed SELECT '', '', 0, '', 0, n FROM generate_series(1, 1000) n;
 INSERT INTO entries SELECT n, n, n, n, n, n, 0, 0, n, 1, 0, 0, 0, true, '', '', n, n, 0, n, sha256(n::text::bytea), sha256(n::text::bytea), '', ''
   FROM generate_series(1, 1000) n;
 INSERT INTO attempts SELECT '', '', 0, n, n, 1, n, n, 0, n, '', '', 0, false, n, NULL, '' FROM generate_series(1, 1000) n;
@@ -305,7 +309,11 @@ INSERT INTO adjustments SELECT '', '', 0, '', n % 10, 0, n, n, '' FROM generate_
 INSERT INTO claims SELECT '', '', 0, '', sha256(n::text::bytea), n % 5, '' FROM generate_series(1, 1000) n;
 INSERT INTO requests SELECT '', '', 0, '', n, sha256(n::text::bytea), 200, n, '' FROM generate_series(1, 1000) n;
 INSERT INTO turns SELECT '', '', 0, md5(n::text)::uuid, n FROM generate_series(1, 1000) n;
-ANALYZE entries, attempts, lanes, gaps, filled, nonces, counters, adjustments, claims, requests, turns;
+ANALYZE streams, handlers, handler_lanes, closed, entries, attempts, lanes, gaps, filled, nonces, counters, adjustments, claims, requests, turns;
+DELETE FROM streams;
+DELETE FROM handlers;
+DELETE FROM handler_lanes;
+DELETE FROM closed;
 DELETE FROM entries;
 DELETE FROM attempts;
 DELETE FROM lanes;
