@@ -10,6 +10,15 @@ use crate::world::{stream, submit, take};
 const WRITERS: usize = 3;
 const TURNS: u64 = 40;
 
+/// One writer less, however it ends.
+struct Ends<'w>(&'w AtomicUsize);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn a_follower_misses_nothing_while_several_write() {
     let ledger = Ledger::new();
@@ -19,6 +28,7 @@ fn a_follower_misses_nothing_while_several_write() {
         for (index, mut server) in ledger.servers(WRITERS).into_iter().enumerate() {
             let (one, writing) = (&one, &writing);
             scope.spawn(move || {
+                let _ends = Ends(writing);
                 for number in 1..=TURNS {
                     // Turns of different lengths, which overtake each other if anything can.
                     let event = |part: u64| {
@@ -27,7 +37,6 @@ fn a_follower_misses_nothing_while_several_write() {
                     };
                     take(&mut server, vec![submit(one, &(0..1 + number % 4).map(event).collect::<Vec<_>>())]);
                 }
-                writing.fetch_sub(1, Ordering::SeqCst);
             });
         }
         let follower = ledger.server();
