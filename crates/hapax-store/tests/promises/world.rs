@@ -177,7 +177,10 @@ pub(crate) fn snapshot<S: Store>(store: &mut S, tenant: &str) -> Vec<String> {
     }
     all.push(format!("handler {:?}", store.reader().handler(&handler(tenant))));
     let figures = store.reader().figures().expect("figures");
-    all.push(format!("figures {:?} {:?} {}", figures.streams, figures.handlers, figures.attempts));
+    // They are about everybody, and this is about one tenant.
+    let streams: Vec<_> = figures.streams.iter().filter(|it| &*it.key.tenant == tenant).collect();
+    let handlers: Vec<_> = figures.handlers.iter().filter(|(key, _)| &*key.tenant == tenant).collect();
+    all.push(format!("figures {streams:?} {handlers:?}"));
     let loaded = load(store, tenant);
     let identity = |id: &str| (handler(tenant), Identity::of(None, id));
     all.push(format!("claims {:?} {:?}", loaded.claims.get(&identity("e1")), loaded.claims.get(&identity("e4"))));
