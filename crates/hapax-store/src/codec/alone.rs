@@ -5,7 +5,7 @@
 //!
 //! | record | bytes |
 //! |---|---|
-//! | details of an entry | `bits`, 0:caller, 1:digest 32 (from 1024 bytes of document on), 2:`list` of classes (counter `text`, class `u8`), 3:gap (4: large; from `n`, to `Δfrom`), 5:`list` of abandoned ranges, 6:refusal, basis |
+//! | entry, but for offset, id, lane and document | hash 32, identity 32, `bits`, kind `u8`, source of the id `u8`, at `time`, contract, epoch, ordinal, attempt, offset − previous in lane, marks, states: each `n`; 7:seq `n`, 8:observed_at `Δat`, 0:caller, 1:digest 32 (from 1024 bytes of document on), 2:`list` of classes (counter `text`, class `u8`), 3:gap (4: large; from `n`, to `Δfrom`), 5:`list` of abandoned ranges, 6:refusal, basis |
 //! | details of an attempt | `bits`, 0:caller, 6:refusal, basis |
 //! | counter | `bits` and values as in a section; times are `Δ1970` |
 //! | adjustment | id `text`, `amount`, reason `text`, at `time` |
@@ -24,10 +24,11 @@ use bytes::BytesMut;
 use hapax_core::audit::Attempt;
 use hapax_core::claim::{Claim, Handler, HandlerLane, Ranges};
 use hapax_core::counter::{Adjustment, Class, Counter};
-use hapax_core::entry::{Basis, Caller, Entry, GapDetail};
-use hapax_core::event::Digest;
+use hapax_core::entry::{Basis, Caller, Entry, EntryKind, GapDetail};
+use hapax_core::event::{Digest, IdSource, Identity, digest};
 use hapax_core::refusal::Refusal;
 use hapax_core::time::Time;
+use hapax_core::words::{Marks, States};
 
 use super::basis::{self, Beside};
 use super::entry::{DIGESTED_FROM, read_range, write_range};
@@ -47,8 +48,12 @@ const GAP: u64 = 1 << 3;
 const GAP_LARGE: u64 = 1 << 4;
 const ABANDONED: u64 = 1 << 5;
 const REFUSAL: u64 = 1 << 6;
-const OF_ENTRY: u64 = (1 << 7) - 1;
+const SEQ: u64 = 1 << 7;
+const OBSERVED: u64 = 1 << 8;
+const OF_ENTRY: u64 = (1 << 9) - 1;
 const OF_ATTEMPT: u64 = CALLER | REFUSAL;
+
+const SOURCES: [IdSource; 3] = [IdSource::Given, IdSource::Derived, IdSource::Assigned];
 
 /// What the columns beside some details say, as far as the details are written against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,19 +71,6 @@ impl Row {
     }
 }
 
-/// What of an entry has no column of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EntryDetails {
-    pub(crate) caller: Caller,
-    /// None if the document is so short that its digest is made again.
-    pub(crate) digest: Option<Digest>,
-    pub(crate) classes: Vec<(Arc<str>, Class)>,
-    pub(crate) gap: Option<GapDetail>,
-    pub(crate) abandoned: Vec<(u64, u64)>,
-    pub(crate) refusal: Option<Box<Refusal>>,
-    pub(crate) basis: Basis,
-}
-
 /// What of an attempt has no column of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AttemptDetails {
@@ -87,10 +79,13 @@ pub(crate) struct AttemptDetails {
     pub(crate) basis: Basis,
 }
 
+/// But for its offset, id, lane and document.
 pub(crate) fn write_entry(out: &mut BytesMut, entry: &Entry) {
     let Entry { at, observed_at, epoch, seq, caller, classes, gap, abandoned, refusal, basis, .. } = entry;
     let long = entry.document.len() >= DIGESTED_FROM;
     out.push(VERSION);
+    out.extend_from_slice(&entry.hash);
+    out.extend_from_slice(&entry.identity.0);
     out.number(bits([
         (*caller != Caller::default(), CALLER),
         (long, DIGEST),
@@ -99,7 +94,23 @@ pub(crate) fn write_entry(out: &mut BytesMut, entry: &Entry) {
         (gap.is_some_and(|gap| gap.large), GAP_LARGE),
         (!abandoned.is_empty(), ABANDONED),
         (refusal.is_some(), REFUSAL),
+        (seq.is_some(), SEQ),
+        (observed_at.is_some(), OBSERVED),
     ]));
+    out.push(entry.kind as u8);
+    out.push(match entry.id_source {
+        IdSource::Given => 0,
+        IdSource::Derived => 1,
+        IdSource::Assigned => 2,
+    });
+    out.time(*at);
+    let previous = entry.offset.wrapping_sub(entry.previous_in_lane);
+    let numbers = [u64::from(entry.contract), *epoch, entry.ordinal, entry.attempt, previous];
+    numbers.iter().for_each(|number| out.number(*number));
+    out.number(u64::from(entry.marks.bits()));
+    out.number(entry.states.bits());
+    seq.iter().for_each(|seq| out.number(*seq));
+    observed_at.iter().for_each(|time| out.time_from(*time, *at));
     write_caller(out, caller);
     if long {
         out.extend_from_slice(&entry.digest);
@@ -115,19 +126,66 @@ pub(crate) fn write_entry(out: &mut BytesMut, entry: &Entry) {
     basis::write(out, basis, row.beside());
 }
 
-pub(crate) fn read_entry(record: &[u8], row: Row) -> Result<EntryDetails, Undecodable> {
+/// What of an entry stands beside its record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'s> {
+    pub(crate) offset: u64,
+    pub(crate) id: &'s str,
+    pub(crate) lane: &'s str,
+    pub(crate) document: &'s [u8],
+}
+
+pub(crate) fn read_entry(record: &[u8], shown: Shown<'_>) -> Result<Entry, Undecodable> {
+    let Shown { offset, id, lane, document } = shown;
+    let document: Arc<[u8]> = document.into();
     read(record, |take| {
-        let flags = take.bits("entry's details", OF_ENTRY)?;
+        let (hash, identity) = (take.array()?, Identity(take.array()?));
+        let flags = take.bits("entry", OF_ENTRY)?;
         let has = |flag: u64| flags & flag != 0;
+        let (kind, id_source) = (take.word(EntryKind::ALL, "kind")?, take.word(&SOURCES, "source of an id")?);
+        let at = take.time()?;
+        let contract = take.short()?;
+        let [epoch, ordinal, attempt, previous] = [take.number()?, take.number()?, take.number()?, take.number()?];
+        let start = take.at();
+        let marks = take.number()?;
+        let marks = marks.try_into().ok().and_then(Marks::from_bits);
+        let Some(marks) = marks else { return take.fault_at(start, Fault::Value("marks")) };
+        let start = take.at();
+        let Some(states) = States::from_bits(take.number()?) else {
+            return take.fault_at(start, Fault::Value("states"));
+        };
+        let seq = take.when(has(SEQ), Take::number)?;
+        let observed_at = take.when(has(OBSERVED), |take| take.time_from(at))?;
+        let row = Row { at, observed_at, epoch, seq };
         let class = |take: &mut Take<'_>| Ok((Arc::from(take.text()?), take.word(Class::ALL, "class")?));
-        Ok(EntryDetails {
-            caller: take.when(has(CALLER), read_caller)?.unwrap_or_default(),
-            digest: take.when(has(DIGEST), Take::array)?,
+        let caller = take.when(has(CALLER), read_caller)?.unwrap_or_default();
+        let sum: Option<Digest> = take.when(has(DIGEST), Take::array)?;
+        Ok(Entry {
+            offset,
+            hash,
+            kind,
+            at,
+            contract,
+            id: id.into(),
+            id_source,
+            identity,
+            lane: lane.into(),
+            epoch,
+            seq,
+            observed_at,
+            digest: sum.unwrap_or_else(|| digest(&document)),
+            document: Arc::clone(&document),
+            marks,
+            states,
             classes: take.when(has(CLASSES), |take| take.list(class))?.unwrap_or_default(),
             gap: take.when(has(GAP), read_range)?.map(|(from, to)| GapDetail { from, to, large: has(GAP_LARGE) }),
             abandoned: take.when(has(ABANDONED), |take| take.list(read_range))?.unwrap_or_default(),
-            refusal: take.when(has(REFUSAL), |take| refusal::read(take, row.at))?.map(Box::new),
+            refusal: take.when(has(REFUSAL), |take| refusal::read(take, at))?.map(Box::new),
             basis: basis::read(take, row.beside())?,
+            ordinal,
+            previous_in_lane: offset.wrapping_sub(previous),
+            attempt,
+            caller,
         })
     })
 }

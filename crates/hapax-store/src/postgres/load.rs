@@ -141,11 +141,11 @@ async fn try_load(
         let mut facts = Facts::new(Arc::clone(&arrays.key.stream), version.clone(), stream.row.head);
         let mut entries = Vec::new();
         for row in rows_of(About::Entries(place)) {
-            entries.push(rows::entry::read(row)?);
+            entries.extend(rows::entry::read_found(row)?);
         }
         // An id that was forgotten may have been used again, and then the newest counts.
         entries.sort_by_key(|entry| entry.offset);
-        entries.into_iter().for_each(|entry| facts.load_original(Arc::new(entry)));
+        entries.into_iter().for_each(|entry| facts.load_original(entry));
         let mut lanes = Vec::new();
         for row in rows_of(About::Lanes(place)) {
             lanes.push(rows::lane::read(row)?);

@@ -11,7 +11,6 @@ use bytes::{Bytes, BytesMut};
 use deadpool_postgres::Object;
 use futures_util::SinkExt as _;
 use hapax_core::claim::{Claim, ClaimState, HandlerLane, HandlerState};
-use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
 use hapax_core::lane::{GapChange, GapKey};
@@ -138,6 +137,7 @@ impl<B: Batch> AnyBatch for New<B> {
 struct Batches {
     /// In the format of COPY; empty if there are none.
     entries: BytesMut,
+    lookups: BytesMut,
     attempts: BytesMut,
     new_streams: New<rows::stream::StreamRows>,
     streams: rows::stream::StreamRows,
@@ -192,10 +192,10 @@ impl Batches {
         if !changes.entries.is_empty() {
             if self.entries.is_empty() {
                 rows::copy::begin(&mut self.entries);
+                rows::copy::begin(&mut self.lookups);
             }
-            let mask = rows::entry::Mask::of(key);
-            let write = |entry: &Arc<Entry>| rows::entry::write(&mut self.entries, key, mask, by_lane, entry);
-            changes.entries.iter().for_each(write);
+            rows::entry::write(&mut self.entries, key, &changes.entries);
+            rows::entry::write_lookups(&mut self.lookups, key, by_lane, &changes.entries);
         }
         if !changes.attempts.is_empty() {
             if self.attempts.is_empty() {
@@ -306,7 +306,11 @@ impl Batches {
 
     /// Sends all of it, the turn's row and the COMMIT. An error of the first that failed.
     async fn send(mut self, client: &Object, turn: &Turn, hint: Option<&str>) -> Result<(), Error> {
-        let copies = [(rows::entry::COPY, &mut self.entries), (rows::attempt::COPY, &mut self.attempts)];
+        let copies = [
+            (rows::entry::COPY, &mut self.entries),
+            (rows::entry::COPY_LOOKUPS, &mut self.lookups),
+            (rows::attempt::COPY, &mut self.attempts),
+        ];
         let mut copied = Vec::new();
         for (sql, rows) in copies {
             if !rows.is_empty() {

@@ -42,23 +42,36 @@ fn what_somebody_changed_in_the_tables_is_named() {
     server.stop();
     proved(&url);
 
-    let tables = ["entries", "streams", "counters"];
+    let tables = ["blocks", "streams", "counters"];
     for table in tables {
         cluster.ask(&format!("CREATE TABLE {schema}.kept_{table} AS SELECT * FROM {schema}.{table}"));
     }
     let verify = ["verify", "--store", &url, "--against", heads];
     let recount = ["recount", "--store", &url];
+    // Three entries came in one request, and three in another: two blocks.
+    let cut = |first: u64, keeps: u64| {
+        let last = first + keeps - 1;
+        format!(
+            "UPDATE blocks SET last = {last}, ids = ids[:{keeps}], lanes = lanes[:{keeps}], \
+             documents = documents[:{keeps}], records = records[:{keeps}] WHERE first = {first}"
+        )
+    };
+    let moved = format!(
+        "INSERT INTO blocks SELECT 900, 900, attempt, partition, tenant, stream, ids[3:3], lanes[3:3], documents[3:3], \
+         records[3:3] FROM blocks WHERE first = 4; {}",
+        cut(4, 2)
+    );
     for (command, change, finding) in [
-        (&verify[..], r#"UPDATE entries SET document = '{}' WHERE "offset" = 2"#, "s entry 2: edited"),
-        (&verify, r#"UPDATE entries SET lane = 'other' WHERE "offset" = 6"#, "s entry 6: edited"),
-        (&verify, r#"UPDATE entries SET details = '\xff' WHERE "offset" = 4"#, "s entry 4: "),
-        (&verify, r#"DELETE FROM entries WHERE "offset" = 3"#, "s entry 3: missing"),
-        (&verify, r#"DELETE FROM entries WHERE "offset" > 4"#, "s entry 5: truncated"),
-        (&verify, r#"UPDATE entries SET "offset" = 900 WHERE "offset" = 6"#, "s entry 900: it stands beyond"),
+        (&verify[..], "UPDATE blocks SET documents[2] = '{}' WHERE first = 1", "s entry 2: edited"),
+        (&verify, "UPDATE blocks SET lanes[3] = 'other' WHERE first = 4", "s entry 6: edited"),
+        (&verify, r"UPDATE blocks SET records[1] = '\xff' WHERE first = 4", "s entry 4: "),
+        (&verify, &cut(1, 2), "s entry 3: missing"),
+        (&verify, &cut(4, 1), "s entry 5: truncated"),
+        (&verify, &moved, "s entry 900: it stands beyond"),
         (&verify, "UPDATE streams SET head_hash = decode(repeat('00', 32), 'hex')", "s entry 6: its hash is not"),
-        (&verify, "DELETE FROM entries; DELETE FROM streams", "s entry 1: truncated"),
+        (&verify, "DELETE FROM blocks; DELETE FROM streams", "s entry 1: truncated"),
         (&recount, "DELETE FROM counters", "it is missing"),
-        (&recount, r#"DELETE FROM entries WHERE "offset" = 6"#, "not what the ledger adds up to"),
+        (&recount, &cut(4, 2), "not what the ledger adds up to"),
     ] {
         cluster.ask(&format!("SET search_path = {schema}; {change}"));
         let (code, said) = told(command);

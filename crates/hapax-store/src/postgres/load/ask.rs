@@ -197,7 +197,7 @@ fn select(columns: &str, rest: &str) -> String {
 /// Of one stream.
 const OF_STREAM: &str = "t.tenant = $1 AND t.stream = $2 AND t.partition = 0";
 
-/// The same, but no index has it: all entries of a stream are never the shorter way to a few of them, whatever the planner
+/// The same, but no index has it: all rows of a stream are never the shorter way to a few of them, whatever the planner
 /// believes of a stream that it has not seen yet.
 pub(in crate::postgres) const NO_INDEX: &str = "t.tenant || '' = $1 AND t.stream || '' = $2 AND t.partition + 0 = 0";
 
@@ -219,8 +219,17 @@ static LOCK_HANDLERS: LazyLock<String> = LazyLock::new(|| {
 });
 static KEYS: LazyLock<String> =
     LazyLock::new(|| select(rows::key::COLUMNS, "keys t WHERE t.tenant = ANY($1::text[]) AND t.stream = ''"));
-static ENTRIES: LazyLock<String> = LazyLock::new(|| {
-    select(rows::entry::COLUMNS, &format!("entries t WHERE {NO_INDEX} AND t.lookup = ANY($3::int8[])"))
+pub(in crate::postgres) static ENTRIES: LazyLock<String> = LazyLock::new(|| {
+    // Each block once, with the offsets that were found in it.
+    let block =
+        format!("SELECT t.last FROM blocks t WHERE {OF_STREAM} AND t.last >= l.\"offset\" ORDER BY t.last LIMIT 1");
+    let found = format!(
+        "SELECT ({block}) AS last, l.\"offset\" FROM lookups l WHERE l.lookup = ANY($3::int8[]) AND l.tenant = $1 AND \
+         l.stream = $2 AND l.partition = 0"
+    );
+    let grouped = format!("SELECT f.last, array_agg(f.\"offset\") AS offsets FROM ({found}) f GROUP BY f.last");
+    let rest = format!("({grouped}) g JOIN blocks t ON {OF_STREAM} AND t.last = g.last");
+    format!("SELECT {}, g.offsets FROM {rest}", rows::entry::COLUMNS)
 });
 static LANES: LazyLock<String> =
     LazyLock::new(|| select(rows::lane::COLUMNS, &format!("lanes t WHERE {OF_STREAM} AND t.lane = ANY($3::text[])")));

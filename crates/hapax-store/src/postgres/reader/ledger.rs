@@ -5,22 +5,18 @@
 
 use std::sync::{Arc, LazyLock};
 
-use hapax_core::entry::Entry;
+use hapax_core::entry::{Entry, EntryKind};
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
-use tokio_postgres::Row;
 
 use super::PostgresReader;
-use super::walk::{CHUNK, Failure, chunk, walk};
-use crate::postgres::load::ask::NO_INDEX;
+use super::walk::{Failure, chunk, walk};
+use crate::postgres::load::ask::{ENTRIES, NO_INDEX};
+use crate::postgres::rows::entry::Wanted;
 use crate::postgres::rows::{self, can_be, own};
 use crate::seam::{AttemptFilter, Page, SCAN_MAX, StoreError, StreamKey};
 use crate::state::scan;
-
-fn entries(of: &str, condition: &str, rest: &str) -> String {
-    format!("SELECT {} FROM entries t WHERE {of} AND {condition} {rest}", rows::entry::COLUMNS)
-}
 
 fn attempts(of: &str, condition: &str) -> String {
     format!("SELECT {} FROM attempts t WHERE {of} AND {condition} ORDER BY t.number LIMIT", rows::attempt::COLUMNS)
@@ -29,18 +25,9 @@ fn attempts(of: &str, condition: &str) -> String {
 /// Of a stream, by its index.
 const STREAM: &str = "t.tenant = $1 AND t.stream = $2 AND t.partition = 0";
 
-static AFTER: LazyLock<String> =
-    LazyLock::new(|| entries(STREAM, r#"t."offset" > $3"#, r#"ORDER BY t."offset" LIMIT $4"#));
-
-static EVENTS_AFTER: LazyLock<String> = LazyLock::new(|| {
-    entries(STREAM, r#"t."offset" > $3 AND t."offset" <= $4 AND t.kind = 0"#, r#"ORDER BY t."offset" LIMIT $5"#)
+static AFTER: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {} FROM blocks t WHERE {STREAM} AND t.last > $3 ORDER BY t.last LIMIT $4", rows::entry::COLUMNS)
 });
-
-static OF_IDENTITY: LazyLock<String> =
-    LazyLock::new(|| entries(NO_INDEX, "t.lookup = $3 AND t.identity = $4", r#"ORDER BY t."offset" DESC"#));
-
-static OF_ID_IN_LANES: LazyLock<String> =
-    LazyLock::new(|| entries(NO_INDEX, "t.id = $3 AND t.by_lane AND t.kind = 0", ""));
 
 static ATTEMPTS_AFTER: LazyLock<String> =
     LazyLock::new(|| format!("{} $5", attempts(STREAM, "t.number > $3 AND t.number <= $4")));
@@ -48,17 +35,24 @@ static ATTEMPTS_AFTER: LazyLock<String> =
 static ATTEMPTS_OF_ID: LazyLock<String> =
     LazyLock::new(|| format!("{} $6", attempts(NO_INDEX, "t.id = $5 AND t.number > $3 AND t.number <= $4")));
 
-/// The last offset whose entry has at most this number; 0 if none has. Each step halves what is left.
+/// The last offset of the blocks of which no entry has a greater number; 0 if there is none. Each step halves what is left.
 const LAST_UP_TO: &str = r#"
 WITH RECURSIVE search (low, high) AS (
   SELECT 0::int8, $4::int8
   UNION ALL
-  SELECT CASE WHEN t.attempt <= $3 THEN t."offset" ELSE s.low END, CASE WHEN t.attempt <= $3 THEN s.high ELSE t."offset" - 1 END
-  FROM search s JOIN entries t
-    ON t.tenant = $1 AND t.stream = $2 AND t.partition = 0 AND t."offset" = s.low + (s.high - s.low + 1) / 2
+  SELECT CASE WHEN b.attempt <= $3 THEN b.last ELSE s.low END, CASE WHEN b.attempt <= $3 THEN s.high ELSE b.first - 1 END
+  FROM search s CROSS JOIN LATERAL (
+    SELECT t.last, t.first, t.attempt FROM blocks t
+    WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 AND t.last >= s.low + (s.high - s.low + 1) / 2
+    ORDER BY t.last LIMIT 1) b
   WHERE s.low < s.high
 )
 SELECT low FROM search WHERE low >= high"#;
+
+/// Blocks that are read at once, at most.
+const BLOCKS_MAX: usize = 1_000;
+/// Entries of a full block.
+const USUAL: usize = 16;
 
 impl PostgresReader {
     pub(super) fn find_entries(
@@ -67,25 +61,40 @@ impl PostgresReader {
         after: u64,
         limit: usize,
     ) -> Result<Vec<Arc<Entry>>, StoreError> {
-        let failure = Failure::default();
-        let fetch = |last: Option<&u64>, count: i64| {
-            let last = own(last.copied().unwrap_or(after));
-            read(&self.shared.query(&AFTER, &[&&*stream.tenant, &&*stream.stream, &last, &count])?)
-        };
-        let all = walk(limit.clamp(1, CHUNK), &failure, |entry: &Arc<Entry>| entry.offset, fetch);
-        let found = all.take(limit).collect();
-        failure.or(found)
+        let (tenant, name) = (&*stream.tenant, &*stream.stream);
+        let up_to = after.saturating_add(limit as u64);
+        let (mut found, mut last) = (Vec::new(), after);
+        // Blocks are full where many events came together, and hold one where they came one by one.
+        let mut blocks = limit.div_ceil(USUAL).clamp(1, BLOCKS_MAX);
+        while found.len() < limit {
+            let rows = self.shared.query(&AFTER, &[&tenant, &name, &own(last), &own(blocks as u64)])?;
+            for row in &rows {
+                found.extend(rows::entry::read(row, &Wanted::Range(last + 1..=up_to))?);
+                last = rows::entry::last(row)?;
+            }
+            if rows.len() < blocks || last >= up_to {
+                break;
+            }
+            blocks = (blocks * 2).min(BLOCKS_MAX);
+        }
+        Ok(found)
     }
 
     pub(super) fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+        let found = self.looked_up(stream, identity)?.into_iter().filter(|entry| entry.identity == *identity);
         // An id that was forgotten may have been used again.
-        Ok(self.of_identity(stream, identity)?.into_iter().next())
+        Ok(found.max_by_key(|entry| entry.offset))
     }
 
-    /// The entries of an identity, the newest first.
-    fn of_identity(&self, stream: &StreamKey, identity: &Identity) -> Result<Vec<Arc<Entry>>, StoreError> {
-        let lookup = rows::entry::Mask::of(stream).lookup(identity);
-        read(&self.shared.query(&OF_IDENTITY, &[&&*stream.tenant, &&*stream.stream, &lookup, &&identity.0[..]])?)
+    /// The entries that are found by an identity, and perhaps others.
+    fn looked_up(&self, stream: &StreamKey, identity: &Identity) -> Result<Vec<Arc<Entry>>, StoreError> {
+        let lookups = [rows::entry::Mask::of(stream).lookup(identity)];
+        let found = self.shared.query(&ENTRIES, &[&&*stream.tenant, &&*stream.stream, &&lookups[..]])?;
+        let mut entries = Vec::new();
+        for row in &found {
+            entries.extend(rows::entry::read_found(row)?);
+        }
+        Ok(entries)
     }
 
     pub(super) fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
@@ -99,12 +108,8 @@ impl PostgresReader {
 
     /// All entries with an id that is an event's, in any order.
     fn with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
-        if !can_be(id) {
-            return Ok(Vec::new());
-        }
-        let mut found = self.of_identity(stream, &Identity::of(None, id))?;
-        let in_lanes = self.shared.query(&OF_ID_IN_LANES, &[&&*stream.tenant, &&*stream.stream, &id])?;
-        found.extend(read(&in_lanes)?);
+        let mut found = self.looked_up(stream, &Identity::of(None, id))?;
+        found.retain(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
         Ok(found)
     }
 
@@ -144,13 +149,12 @@ impl PostgresReader {
                 let accepted = walk(
                     size,
                     &failure,
-                    |entry: &Arc<Entry>| own(entry.offset),
-                    |last, count| {
-                        let values = (last.copied().unwrap_or(start), own(head.offset));
-                        let (tenant, stream) = (&*stream.tenant, &*stream.stream);
-                        read(&self.shared.query(&EVENTS_AFTER, &[&tenant, &stream, &values.0, &values.1, &count])?)
-                    },
+                    |entry: &Arc<Entry>| entry.offset,
+                    // A chunk is small, so its size is one.
+                    |last, count| self.find_entries(stream, last.copied().unwrap_or(start), count as usize),
                 );
+                let accepted = accepted.take_while(|entry| entry.offset <= head.offset);
+                let accepted = accepted.filter(|entry| entry.kind == EntryKind::Event && entry.attempt > after);
                 let accepted = accepted.map(AttemptView::Accepted);
                 scan(merge(accepted, others), limit, SCAN_MAX, number, takes, |attempt| attempt)
             }
@@ -176,20 +180,16 @@ impl PostgresReader {
         found.iter().map(|row| Ok(AttemptView::Other(Arc::new(rows::attempt::read(row)?)))).collect()
     }
 
-    fn last_up_to(&self, stream: &StreamKey, number: u64, head: &Head) -> Result<i64, StoreError> {
+    fn last_up_to(&self, stream: &StreamKey, number: u64, head: &Head) -> Result<u64, StoreError> {
         if number == 0 {
             return Ok(0);
         }
         let (tenant, name, last) = (&*stream.tenant, &*stream.stream, own(head.offset));
         let found = self.shared.query_opt(LAST_UP_TO, &[&tenant, &name, &own(number), &last])?;
         let holes =
-            || StoreError::Corrupt(format!("table entries: offsets of {} up to {last} have holes", stream.stream));
-        rows::number(&found.ok_or_else(holes)?, 0, "entries")
+            || StoreError::Corrupt(format!("table blocks: offsets of {} up to {last} have holes", stream.stream));
+        rows::number(&found.ok_or_else(holes)?, 0, "blocks").map(i64::unsigned_abs)
     }
-}
-
-fn read(found: &[Row]) -> Result<Vec<Arc<Entry>>, StoreError> {
-    found.iter().map(|row| rows::entry::read(row).map(Arc::new)).collect()
 }
 
 /// Two lists in the order of their numbers as one.

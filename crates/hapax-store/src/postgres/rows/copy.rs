@@ -111,6 +111,7 @@ fn length(bytes: usize) -> i32 {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::sync::Arc;
 
     use super::*;
     use crate::codec::tests::any_entry;
@@ -148,24 +149,54 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_entrys_fields_stand_where_the_statement_names_them(entry in any_entry::entry(), by_lane: bool) {
+        fn a_blocks_fields_stand_where_the_statement_names_them(entry in any_entry::entry()) {
             let mut out = BytesMut::new();
-            let mask = entry::Mask::of(&key());
-            entry::write(&mut out, &key(), mask, by_lane, &entry);
+            entry::write(&mut out, &key(), &[Arc::new(entry.clone())]);
             let fields = fields(entry::COPY, &out);
             let has = |column: &str, bytes: &[u8]| fields[column] == Some(bytes);
             prop_assert!(has("tenant", b"of") && has("stream", b"orders") && has("partition", &[0, 0]));
-            prop_assert!(has("id", entry.id.as_bytes()) && has("lane", entry.lane.as_bytes()));
-            prop_assert!(has("document", &entry.document) && has("hash", &entry.hash));
-            prop_assert!(has("identity", &entry.identity.0) && has("by_lane", &[u8::from(by_lane)]));
-            prop_assert!(has("kind", &[0, entry.kind as u8]) && has("at", &entry.at.nanos().to_be_bytes()));
-            prop_assert!(has("states", &entry.states.bits().to_be_bytes()));
-            prop_assert!(has("lookup", &mask.lookup(&entry.identity).to_be_bytes()));
-            for (column, value) in [("offset", entry.offset), ("ordinal", entry.ordinal), ("attempt", entry.attempt)] {
+            for (column, value) in [("last", entry.offset), ("first", entry.offset), ("attempt", entry.attempt)] {
                 prop_assert!(has(column, &eight(value)));
             }
-            let (seq, length) = Whole(entry.seq.unwrap_or_default()).bytes();
-            prop_assert_eq!(fields["seq"], entry.seq.map(|_| &seq[..length]));
+            // One dimension, no nulls, the type, one element, from 1.
+            let array = |kind: u8, element: &[u8]| {
+                let head = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, kind, 0, 0, 0, 1, 0, 0, 0, 1];
+                [&head[..], &length(element.len()).to_be_bytes(), element].concat()
+            };
+            prop_assert!(has("ids", &array(25, entry.id.as_bytes())) && has("lanes", &array(25, entry.lane.as_bytes())));
+            prop_assert!(has("documents", &array(17, &entry.document)));
+            let mut record = BytesMut::new();
+            crate::codec::alone::write_entry(&mut record, &entry);
+            prop_assert!(has("records", &array(17, &record)));
+        }
+
+        #[test]
+        fn a_lookups_fields_stand_where_the_statement_names_them(entry in any_entry::entry(), by_lane: bool) {
+            let mut out = BytesMut::new();
+            entry::write_lookups(&mut out, &key(), by_lane, &[Arc::new(entry.clone())]);
+            let mask = entry::Mask::of(&key());
+            let size = fields(entry::COPY_LOOKUPS, &out[..2 + 12 + 12 + 6 + 6 + 10]);
+            prop_assert_eq!(size["lookup"], Some(&mask.lookup(&entry.identity).to_be_bytes()[..]));
+            prop_assert_eq!(size["offset"], Some(&eight(entry.offset)[..]));
+            prop_assert_eq!(size["tenant"], Some(&b"of"[..]));
+            prop_assert_eq!(size["stream"], Some(&b"orders"[..]));
+            let twice = by_lane && entry.kind == hapax_core::entry::EntryKind::Event;
+            prop_assert_eq!(out.len(), 48 * (1 + usize::from(twice)));
+        }
+
+        #[test]
+        fn blocks_are_bounded_and_follow_each_other(sizes in proptest::collection::vec(0..9_000usize, 1..60), entry in any_entry::entry()) {
+            let entries: Vec<_> = (1..).zip(&sizes).map(|(offset, size)| {
+                Arc::new(hapax_core::entry::Entry { offset, document: vec![7; *size].into(), ..entry.clone() })
+            }).collect();
+            let lengths = entry::block_lengths(&entries);
+            prop_assert_eq!(lengths.iter().sum::<usize>(), entries.len());
+            let mut rest = &sizes[..];
+            for length in lengths {
+                let (block, more) = rest.split_at(length);
+                prop_assert!(length <= 16 && (length == 1 || block.iter().sum::<usize>() <= 7 << 10));
+                rest = more;
+            }
         }
 
         #[test]

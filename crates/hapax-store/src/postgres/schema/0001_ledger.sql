@@ -41,38 +41,38 @@ CREATE TABLE contracts (
   PRIMARY KEY (tenant, stream, partition, version)
 );
 
-CREATE TABLE entries (
-  "offset"         int8 NOT NULL,
-  at               int8 NOT NULL,       -- when it was received
-  observed_at      int8,                -- when the source saw it
-  ordinal          int8 NOT NULL,       -- the n-th event of the stream; 0 for what is no event
-  attempt          int8 NOT NULL,
-  previous_in_lane int8 NOT NULL,       -- the offset of the lane's event before; 0 if there is none
-  marks            int8 NOT NULL,
-  states           int8 NOT NULL,
-  lookup           int8 NOT NULL,       -- 64 bits of the identity and the stream: what an entry is found by
-  contract         int4 NOT NULL,
-  partition        int2 NOT NULL DEFAULT 0,
-  kind             int2 NOT NULL,       -- 0 event, 1 adjustment, 2 close
-  id_source        int2 NOT NULL,
-  by_lane          bool NOT NULL,       -- is its id unique within its lane only?
-  tenant           text COLLATE "C" NOT NULL,
-  stream           text COLLATE "C" NOT NULL,
-  id               text COLLATE "C" NOT NULL,
-  lane             text COLLATE "C" NOT NULL,
-  epoch            numeric(20) NOT NULL,
-  seq              numeric(20),
-  hash             bytea NOT NULL,
-  identity         bytea NOT NULL,      -- what the id stands for
-  details          bytea NOT NULL,
-  document         bytea NOT NULL,      -- as it came
-  PRIMARY KEY (tenant, stream, partition, "offset")
+-- The ledger: entries that were accepted together share a row, as long as that stays on one page. A row for each would cost as
+-- much again, most of it in the index.
+CREATE TABLE blocks (
+  last      int8 NOT NULL,              -- the offset of its last entry
+  first     int8 NOT NULL,              -- and of its first: it has all between them
+  attempt   int8 NOT NULL,              -- the number of its last entry among all attempts
+  partition int2 NOT NULL DEFAULT 0,
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL,
+  ids       text[] COLLATE "C" NOT NULL,
+  lanes     text[] COLLATE "C" NOT NULL,
+  documents bytea[] NOT NULL,           -- as they came
+  records   bytea[] NOT NULL,
+  PRIMARY KEY (tenant, stream, partition, last)
+) WITH (toast_tuple_target = 8160);
+
+-- What an entry is found by: 64 bits of its identity and its stream, and where it stands. It is an index that is kept as a table, so
+-- it has no key of its own: whoever finds a row looks into the block whether it is the right one. An id that was forgotten may be
+-- used again, and then the newest entry counts; the stream's lock keeps it single.
+CREATE TABLE lookups (
+  lookup    int8 NOT NULL,
+  "offset"  int8 NOT NULL,
+  partition int2 NOT NULL DEFAULT 0,
+  tenant    text COLLATE "C" NOT NULL,
+  stream    text COLLATE "C" NOT NULL
 );
--- Not unique: an id that was forgotten may be used again, and then the newest entry counts. The stream's lock keeps it single.
--- Eight bytes: with the whole identity an insertion costs a tenth more and a lookup twice as much, with the stream's name before
--- it half as much again.
-CREATE INDEX entries_lookup ON entries (lookup);
-CREATE INDEX entries_id ON entries (id) WHERE by_lane;
+CREATE INDEX lookups_lookup ON lookups (lookup);
+
+-- For people: one row for each entry.
+CREATE VIEW entries AS
+  SELECT b.tenant, b.stream, b.partition, b.first + e.place - 1 AS "offset", e.id, e.lane, e.document
+  FROM blocks b, unnest(b.ids, b.lanes, b.documents) WITH ORDINALITY AS e(id, lane, document, place);
 
 -- What was submitted and did not become an entry. Kept as long as the contract's audit.keep.
 CREATE TABLE attempts (
@@ -297,8 +297,8 @@ INSERT INTO streams SELECT '', n, 0, 1, n, '', n, n, n, 0, 0 FROM generate_serie
 INSERT INTO handlers SELECT '', '', 0, n, NULL, '', 1, 0, 0, '' FROM generate_series(1, 1000) n;
 INSERT INTO handler_lanes SELECT '', '', 0, '', n, '' FROM generate_series(1, 1000) n;
 INSERT INTO closed SELECT '', '', 0, '', 0, n FROM generate_series(1, 1000) n;
-INSERT INTO entries SELECT n, n, n, n, n, n, 0, 0, n, 1, 0, 0, 0, true, '', '', n, n, 0, n, sha256(n::text::bytea), sha256(n::text::bytea), '', ''
-  FROM generate_series(1, 1000) n;
+INSERT INTO blocks SELECT n, n, n, 0, '', '', '{}', '{}', '{}', '{}' FROM generate_series(1, 1000) n;
+INSERT INTO lookups SELECT n, n, 0, '', '' FROM generate_series(1, 1000) n;
 INSERT INTO attempts SELECT '', '', 0, n, n, 1, n, n, 0, n, '', '', 0, false, n, NULL, '' FROM generate_series(1, 1000) n;
 INSERT INTO lanes SELECT '', '', 0, n, 0, 0, 0, n, NULL, n, n, n, n, false, 0, 0, 0, 0 FROM generate_series(1, 1000) n;
 INSERT INTO gaps SELECT '', '', 0, n % 10, 0, n, n, 0, n FROM generate_series(1, 1000) n;
@@ -309,12 +309,13 @@ INSERT INTO adjustments SELECT '', '', 0, '', n % 10, 0, n, n, '' FROM generate_
 INSERT INTO claims SELECT '', '', 0, '', sha256(n::text::bytea), n % 5, '' FROM generate_series(1, 1000) n;
 INSERT INTO requests SELECT '', '', 0, '', n, sha256(n::text::bytea), 200, n, '' FROM generate_series(1, 1000) n;
 INSERT INTO turns SELECT '', '', 0, md5(n::text)::uuid, n FROM generate_series(1, 1000) n;
-ANALYZE streams, handlers, handler_lanes, closed, entries, attempts, lanes, gaps, filled, nonces, counters, adjustments, claims, requests, turns;
+ANALYZE streams, handlers, handler_lanes, closed, blocks, lookups, attempts, lanes, gaps, filled, nonces, counters, adjustments, claims, requests, turns;
 DELETE FROM streams;
 DELETE FROM handlers;
 DELETE FROM handler_lanes;
 DELETE FROM closed;
-DELETE FROM entries;
+DELETE FROM blocks;
+DELETE FROM lookups;
 DELETE FROM attempts;
 DELETE FROM lanes;
 DELETE FROM gaps;
