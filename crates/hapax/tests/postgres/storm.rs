@@ -1,4 +1,4 @@
-//! The database, its sessions and the servers are killed again and again, and a server is frozen and thawed, while producers send
+//! The database, its connections and the servers are killed again and again, and a server is frozen and thawed, while producers send
 //! what they have to all of them.
 
 use std::collections::BTreeMap;
@@ -112,11 +112,11 @@ fn one(kill: u64, cluster: &Cluster, fleet: &Fleet) -> &'static str {
             "server"
         }
         _ => {
-            wait_until("there is a session to kill", || {
-                let sessions = cluster.backends();
-                sessions.get(kill as usize * 5 % sessions.len().max(1)).is_some_and(|it| cluster.kill_backend(*it))
+            wait_until("there is a connection to kill", || {
+                let found = cluster.backends();
+                found.get(kill as usize * 5 % found.len().max(1)).is_some_and(|it| cluster.kill_backend(*it))
             });
-            "session"
+            "connection"
         }
     }
 }
