@@ -62,17 +62,16 @@ impl PostgresReader {
         limit: usize,
     ) -> Result<Vec<Arc<Entry>>, StoreError> {
         let (tenant, name) = (&*stream.tenant, &*stream.stream);
-        let up_to = after.saturating_add(limit as u64);
         let (mut found, mut last) = (Vec::new(), after);
         // Blocks are full where many events came together, and hold one where they came one by one.
         let mut blocks = limit.div_ceil(USUAL).clamp(1, BLOCKS_MAX);
         while found.len() < limit {
             let rows = self.shared.query(&AFTER, &[&tenant, &name, &own(last), &own(blocks as u64)])?;
             for row in &rows {
-                found.extend(rows::entry::read(row, &Wanted::Range(last + 1..=up_to))?);
+                found.extend(rows::entry::read(row, &Wanted::After(last, limit - found.len()))?);
                 last = rows::entry::last(row)?;
             }
-            if rows.len() < blocks || last >= up_to {
+            if rows.len() < blocks {
                 break;
             }
             blocks = (blocks * 2).min(BLOCKS_MAX);

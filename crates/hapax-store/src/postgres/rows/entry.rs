@@ -4,7 +4,6 @@
 //! documents are arrays that people can read; the rest of each entry is a record of its own, so that one that is spoiled
 //! spoils no other.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use bytes::{BufMut as _, BytesMut};
@@ -140,8 +139,8 @@ pub(in crate::postgres) const COLUMNS: &str = "t.last, t.first, t.ids, t.lanes, 
 
 /// Which entries of a block are wanted.
 pub(in crate::postgres) enum Wanted<'w> {
-    /// From one offset to another.
-    Range(RangeInclusive<u64>),
+    /// Those after an offset, at most so many.
+    After(u64, usize),
     /// These.
     Offsets(&'w [i64]),
 }
@@ -157,12 +156,12 @@ pub(in crate::postgres) fn read(row: &Row, wanted: &Wanted<'_>) -> Result<Vec<Ar
     if lengths.iter().any(|length| Some(*length as u64) != count) {
         return Err(cells.corrupt(&format!("block {first} to {last} has {lengths:?} ids, lanes, documents, records")));
     }
-    let is_wanted = |offset: u64| match wanted {
-        Wanted::Range(range) => range.contains(&offset),
-        Wanted::Offsets(offsets) => offsets.contains(&super::own(offset)),
+    let (is_wanted, max): (&dyn Fn(u64) -> bool, usize) = match wanted {
+        Wanted::After(after, max) => (&|offset| offset > *after, *max),
+        Wanted::Offsets(offsets) => (&|offset| offsets.contains(&super::own(offset)), usize::MAX),
     };
     let mut found = Vec::new();
-    for (place, offset) in (first..=last).enumerate().filter(|(_, offset)| is_wanted(*offset)) {
+    for (place, offset) in (first..=last).enumerate().filter(|(_, offset)| is_wanted(*offset)).take(max) {
         let shown = Shown { offset, id: ids[place], lane: lanes[place], document: documents[place] };
         let entry = alone::read_entry(records[place], shown);
         let entry = entry.map_err(|fault| cells.corrupt(&format!("entry {offset}: {fault}")))?;
