@@ -141,7 +141,9 @@ fn cut(headers: &HeaderMap, body: &[u8], documents: &Documents) {
         }
         _ => json(body, documents),
     }
-    for document in &documents.list {
+    for (index, document) in documents.list.iter().enumerate() {
+        let is_its_own = documents.node(index).is_none_or(|node| node.raw().as_bytes() == &**document);
+        assert!(is_its_own, "what was scanned is the document");
         assert!(is_binary(headers) || body.windows(document.len().max(1)).any(|it| *it == **document), "as it came");
     }
     judged(Contract::from_toml("preset = \"cloudevents\"").expect("a preset").contract, &documents.list);

@@ -6,17 +6,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::ser::{SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
-
 use crate::access::Patterns;
 use crate::contract::BatchOrder;
 use crate::entry::{Basis, Caller};
 use crate::event::Event;
-use crate::facts::Facts;
+use crate::facts::{Facts, Spread};
 use crate::judge::{Silent, judge};
+use crate::out::Out;
 use crate::planted;
-use crate::receipt::Receipt;
+use crate::receipt::{self, Pen, Receipt};
 use crate::refusal::{Refusal, Why};
 use crate::time::Time;
 use crate::words::{Code, Verdict};
@@ -86,12 +84,13 @@ fn run(
     terms: &Terms,
 ) -> (Vec<Receipt>, Option<usize>) {
     let stops = facts.version.contract.batch.stop_on_ordering;
-    let mut stopped: HashMap<Arc<str>, usize> = HashMap::new();
-    let mut receipts: Vec<Option<Receipt>> = events.iter().map(|_| None).collect();
+    let mut stopped: HashMap<Arc<str>, usize, Spread> = HashMap::default();
+    let mut receipts = Vec::with_capacity(events.len());
     let mut refused_at = None;
     for &index in order {
         let event = &events[index];
-        let receipt = match event.lane.as_ref().and_then(|lane| stopped.get(lane)) {
+        let because = if stopped.is_empty() { None } else { event.lane.as_ref().and_then(|lane| stopped.get(lane)) };
+        let receipt = match because {
             Some(because) => not_evaluated(facts, event, Code::BatchStopped, *because, now, terms),
             None => {
                 let judgement = judge(facts, event, now, terms.caller.forced, &mut Silent);
@@ -108,9 +107,19 @@ fn run(
         {
             stopped.insert(Arc::clone(lane), index);
         }
-        receipts[index] = Some(receipt);
+        receipts.push(receipt);
     }
-    (receipts.into_iter().flatten().collect(), refused_at)
+    (as_sent(receipts, order), refused_at)
+}
+
+/// The receipts of a batch in the order in which its events were sent.
+fn as_sent(receipts: Vec<Receipt>, order: &[usize]) -> Vec<Receipt> {
+    if order.is_sorted() {
+        return receipts;
+    }
+    let mut sent: Vec<(usize, Receipt)> = order.iter().copied().zip(receipts).collect();
+    sent.sort_unstable_by_key(|(index, _)| *index);
+    sent.into_iter().map(|(_, receipt)| receipt).collect()
 }
 
 fn not_evaluated(facts: &mut Facts, event: &Event, code: Code, index: usize, now: Time, terms: &Terms) -> Receipt {
@@ -135,7 +144,7 @@ fn refuse_all(
     if terms.dry_run {
         facts.begin();
     }
-    let mut again: Vec<Option<Receipt>> = events.iter().map(|_| None).collect();
+    let mut again = Vec::with_capacity(events.len());
     for &index in order {
         let receipt = match (&receipts[index], receipts[index].verdict()) {
             (Receipt::Other { attempt, original, diff }, Verdict::Rejected | Verdict::Conflict | Verdict::Stale) => {
@@ -149,9 +158,9 @@ fn refuse_all(
             }
             _ => not_evaluated(facts, &events[index], Code::BatchRefused, because, now, terms),
         };
-        again[index] = Some(receipt);
+        again.push(receipt);
     }
-    again.into_iter().flatten().collect()
+    as_sent(again, order)
 }
 
 /// The order in which events are judged: lanes take their turns as first sent, and within a lane the sort is stable,
@@ -161,7 +170,7 @@ fn judging_order(order: BatchOrder, events: &[Event]) -> Vec<usize> {
     if order == BatchOrder::AsSent || events.len() < 2 {
         return sent;
     }
-    let mut turns: HashMap<Option<&str>, usize> = HashMap::new();
+    let mut turns: HashMap<Option<&str>, usize, Spread> = HashMap::default();
     for event in events {
         let next = turns.len();
         turns.entry(event.lane.as_deref()).or_insert(next);
@@ -186,39 +195,28 @@ impl Answer {
     pub fn status(&self) -> u16 {
         if self.refused && !self.dry_run { 422 } else { 200 }
     }
-}
 
-impl Serialize for Answer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("results", &Results(self))?;
-        map.serialize_entry("summary", &Summary(&self.receipts))?;
-        map.serialize_entry("retry_order", &self.retry_order)?;
-        map.end()
-    }
-}
-
-struct Results<'a>(&'a Answer);
-
-impl Serialize for Results<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.receipts.len()))?;
-        for receipt in &self.0.receipts {
-            if self.0.dry_run {
-                list.serialize_element(&receipt.dry(self.0.durable))?;
-            } else {
-                list.serialize_element(receipt)?;
-            }
+    /// The answer as JSON. A `single` event is answered with its receipt, several with a batch.
+    pub fn written(&self, single: bool) -> Vec<u8> {
+        let durable = self.dry_run.then_some(self.durable);
+        let mut out = Out::with_room(self.receipts.iter().map(receipt::room).sum::<usize>() + FRAME_ROOM);
+        match self.receipts.as_slice() {
+            [receipt] if single => Pen::new(&mut out, durable).receipt(receipt),
+            receipts => out.object(|out| self.write_into(out, receipts, durable)),
         }
-        list.end()
+        out.into_bytes()
+    }
+
+    fn write_into(&self, out: &mut Out, receipts: &[Receipt], durable: Option<u64>) {
+        let mut counts = [0; Verdict::ALL.len()];
+        let mut pen = Pen::new(out.member("results"), durable);
+        pen.list(receipts.iter().inspect(|receipt| counts[receipt.verdict() as usize] += 1));
+        out.member("summary").object(|out| {
+            Verdict::ALL.iter().zip(counts).for_each(|(verdict, count)| out.member(verdict.name()).number(count));
+        });
+        out.member("retry_order").list(&self.retry_order, |out, index| out.number(*index as u64));
     }
 }
 
-struct Summary<'a>(&'a [Receipt]);
-
-impl Serialize for Summary<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let count = |verdict: Verdict| self.0.iter().filter(|receipt| receipt.verdict() == verdict).count();
-        serializer.collect_map(Verdict::ALL.iter().map(|verdict| (verdict.name(), count(*verdict))))
-    }
-}
+/// What an answer about a batch takes beside its receipts, as long as all were evaluated.
+const FRAME_ROOM: usize = 160;

@@ -7,15 +7,17 @@
 //! Not here: anything that depends on what came before.
 
 mod counted;
+mod fields;
 mod identify;
 mod keys;
+mod lanes;
 mod parts;
 mod read;
 
 pub use counted::counter_key;
 pub use keys::{Digest, IdSource, Identity, NonceKey, digest};
 pub(crate) use read::missing_nonce;
-pub use read::{Door, read};
+pub use read::{Door, Reader, read};
 
 use std::sync::Arc;
 

@@ -8,6 +8,7 @@
 //! What is deliberately not here: no tree, no numbers (a number stays the text that was written, see
 //! [`crate::number`]), no repair of bad input, no streaming. A document is hashed, parsed and stored as the same bytes.
 
+mod batch;
 mod fault;
 mod keys;
 mod node;
@@ -18,8 +19,11 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use batch::{Batch, NoBatch};
 pub use fault::{Fault, FaultKind};
-pub use node::{Items, Kind, Members, Node};
+pub(crate) use keys::hash as short_hash;
+pub use node::{Found, Items, Kind, Members, Name, Node};
+pub(crate) use text::write_inner;
 pub use text::write_string;
 
 /// How many containers may be open at once; the top-level one is the first. It also bounds every recursion in this
@@ -34,13 +38,13 @@ pub const TEXT_MAX: usize = (1 << 28) - 1;
 #[derive(Debug)]
 pub struct Document<'t> {
     text: &'t str,
-    cells: Vec<Cell>,
+    tape: Tape,
 }
 
 impl<'t> Document<'t> {
     /// The top-level value.
     pub fn root(&self) -> Node<'_> {
-        Node::new(self.text, &self.cells, 0)
+        Node::new(self.text, &self.tape.cells, 0)
     }
 
     /// The bytes as they were sent, surrounding white space included.
@@ -50,29 +54,33 @@ impl<'t> Document<'t> {
 
     /// Gives the tape's memory back for the next [`parse_with`].
     pub fn recycle(self, tape: &mut Tape) {
-        tape.0 = self.cells;
+        *tape = self.tape;
     }
 }
 
 /// Memory that one parse leaves to the next, so that a steady flow of events allocates nothing.
 #[derive(Debug, Default)]
-pub struct Tape(Vec<Cell>);
+pub struct Tape {
+    cells: Vec<Cell>,
+    /// The containers that are open while a text is scanned.
+    frames: Vec<scan::Frame>,
+}
 
 /// Parses a text on a tape of its own.
 pub fn parse(text: &[u8]) -> Result<Document<'_>, Fault> {
     // A cell per eight bytes is what events of short members need; the cap keeps a large text from reserving far more
     // than it will use.
     let cells = Vec::with_capacity((text.len() / 8 + 4).min(4096));
-    scan::run(text, cells).map_err(|(fault, _)| fault)
+    scan::run(text, Tape { cells, frames: Vec::new() }).map_err(|(fault, _)| fault)
 }
 
 /// Parses a text on a tape that was used before. The tape is empty until [`Document::recycle`] returns it; a refused
 /// text returns it at once.
 pub fn parse_with<'t>(text: &'t [u8], tape: &mut Tape) -> Result<Document<'t>, Fault> {
-    let mut cells = std::mem::take(&mut tape.0);
-    cells.clear();
-    scan::run(text, cells).map_err(|(fault, cells)| {
-        tape.0 = cells;
+    let mut used = std::mem::take(tape);
+    used.cells.clear();
+    scan::run(text, used).map_err(|(fault, used)| {
+        *tape = used;
         fault
     })
 }
@@ -85,7 +93,7 @@ struct Cell {
     start: u32,
     /// The byte after the last; zero while a container is open.
     end: u32,
-    /// The index of the cell after this one and all that is inside it.
+    /// The index of the cell after this one and all that is inside it; of a key without escapes, its hash.
     next: u32,
     /// The kind in three bits, whether a string has escapes in one, and a container's length in the rest.
     tag: u32,

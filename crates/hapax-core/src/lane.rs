@@ -65,6 +65,11 @@ impl GapCounts {
         }
     }
 
+    /// Are there at most so many of each kind?
+    pub(crate) fn fit(&self, max: u64) -> bool {
+        [self.open, self.acknowledged, self.abandoned, self.unlisted].iter().all(|count| *count <= max)
+    }
+
     /// How many rows there are in all.
     pub const fn total(&self) -> u64 {
         self.open + self.acknowledged + self.abandoned + self.unlisted

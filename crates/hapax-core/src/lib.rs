@@ -15,6 +15,7 @@ pub mod source;
 pub mod event;
 pub mod json;
 pub mod number;
+mod out;
 pub mod patch;
 pub mod payload;
 pub mod pointer;

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::access::Patterns;
 use crate::audit::Attempt;
-use crate::entry::{Entry, GapDetail};
-use crate::event::{Digest, IdSource};
+use crate::entry::Entry;
+use crate::event::Digest;
+use crate::out;
 use crate::patch::Op;
 use crate::words::{Code, Mark, State, Verdict};
+
+mod written;
+
+pub(crate) use written::{Pen, room};
 
 /// The answer about one event.
 #[derive(Clone, Debug)]
@@ -69,124 +73,47 @@ impl Receipt {
     /// The receipt of a dry run on a ledger that ends at `durable`: nothing was written, so there is no offset, hash or
     /// attempt, and an original beyond the end is itself a trial.
     pub fn dry(&self, durable: u64) -> impl Serialize {
-        View { receipt: self, dry_run: true, durable }
+        Dry { receipt: self, durable }
     }
 }
 
 impl Serialize for Receipt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        View { receipt: self, dry_run: false, durable: u64::MAX }.serialize(serializer)
+        out::serialize(serializer, |out| Pen::new(out, None).receipt(self))
     }
 }
 
-struct View<'r> {
+struct Dry<'r> {
     receipt: &'r Receipt,
-    dry_run: bool,
     durable: u64,
 }
 
-impl Serialize for View<'_> {
+impl Serialize for Dry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if self.dry_run {
-            map.serialize_entry("dry_run", &true)?;
-        }
-        match self.receipt {
-            Receipt::Accepted(entry) => accepted(&mut map, entry, self.dry_run)?,
-            Receipt::Other { attempt, original, diff } => {
-                other(&mut map, attempt, self.dry_run)?;
-                if let Some(original) = original {
-                    let receipt = &Receipt::Accepted(Arc::clone(original));
-                    let dry_run = original.offset > self.durable;
-                    map.serialize_entry("original", &View { receipt, dry_run, durable: self.durable })?;
-                }
-                if !diff.is_empty() || attempt.verdict == Verdict::Conflict && original.is_some() {
-                    map.serialize_entry("diff", diff)?;
-                }
-            }
-        }
-        map.end()
+        out::serialize(serializer, |out| Pen::new(out, Some(self.durable)).receipt(self.receipt))
     }
-}
-
-fn accepted<M: SerializeMap>(map: &mut M, entry: &Entry, dry_run: bool) -> Result<(), M::Error> {
-    map.serialize_entry("verdict", &Verdict::Accepted)?;
-    map.serialize_entry("id", &entry.id)?;
-    match entry.id_source {
-        IdSource::Given => {}
-        IdSource::Derived => map.serialize_entry("identity", "derived")?,
-        IdSource::Assigned => map.serialize_entry("identity", "assigned")?,
-    }
-    map.serialize_entry("lane", &entry.lane)?;
-    if let Some(seq) = entry.seq {
-        map.serialize_entry("seq", &seq)?;
-        map.serialize_entry("epoch", &entry.epoch)?;
-    }
-    if !dry_run {
-        map.serialize_entry("offset", &entry.offset)?;
-        map.serialize_entry("hash", &hex(&entry.hash))?;
-    }
-    map.serialize_entry("ingested_at", &entry.at)?;
-    map.serialize_entry("contract", &entry.contract)?;
-    map.serialize_entry("marks", &entry.marks)?;
-    map.serialize_entry("states", &entry.states)?;
-    if let Some(refusal) = entry.refusal.as_ref().filter(|_| entry.marks.has(Mark::WouldReject)) {
-        map.serialize_entry("code", &refusal.code)?;
-        map.serialize_entry("message", &refusal.message())?;
-    }
-    if has_detail(entry) { map.serialize_entry("detail", &Detail(entry)) } else { Ok(()) }
-}
-
-fn other<M: SerializeMap>(map: &mut M, attempt: &Attempt, dry_run: bool) -> Result<(), M::Error> {
-    map.serialize_entry("verdict", &attempt.verdict)?;
-    map.serialize_entry("code", &attempt.code)?;
-    map.serialize_entry("message", &message(attempt))?;
-    if let Some(id) = &attempt.id {
-        map.serialize_entry("id", id)?;
-    }
-    if let Some(lane) = &attempt.lane {
-        map.serialize_entry("lane", lane)?;
-    }
-    if let Some(seq) = attempt.seq {
-        map.serialize_entry("seq", &seq)?;
-        map.serialize_entry("epoch", &attempt.epoch)?;
-    }
-    map.serialize_entry("ingested_at", &attempt.at)?;
-    map.serialize_entry("contract", &attempt.contract)?;
-    map.serialize_entry("states", &attempt.states)?;
-    if let Some(refusal) = &attempt.refusal {
-        map.serialize_entry("detail", refusal)?;
-    }
-    if !dry_run {
-        map.serialize_entry("attempt", &attempt.number)?;
-    }
-    let hint = match (&attempt.refusal, attempt.verdict) {
-        (Some(refusal), _) => refusal.hint(),
-        (None, Verdict::Conflict) => Some("Send it under an id of its own, or drop it: the original stands."),
-        (None, _) => None,
-    };
-    hint.map_or(Ok(()), |hint| map.serialize_entry("hint", hint))
 }
 
 /// The sentence for people about an attempt.
 pub fn message(attempt: &Attempt) -> String {
-    let id = attempt.id.as_deref().unwrap_or_default();
-    match (&attempt.refusal, attempt.verdict) {
-        (Some(refusal), _) => refusal.message(),
-        (None, Verdict::Conflict) => format!("Payload conflict: {id} already exists with a different payload"),
-        (None, _) if attempt.states.has(State::IdempotencyMismatch) => {
-            format!("Duplicate event id: {id} was accepted before, with a different payload that stands")
+    match &attempt.refusal {
+        Some(refusal) => refusal.message(),
+        None => {
+            let (before, after) = around_id(attempt);
+            [before, attempt.id.as_deref().unwrap_or_default(), after].concat()
         }
-        (None, _) => format!("Duplicate event id: {id} was accepted before"),
     }
 }
 
-fn has_detail(entry: &Entry) -> bool {
-    entry.gap.is_some()
-        || entry.marks.has(Mark::LateArrival)
-        || !entry.abandoned.is_empty()
-        || entry.refusal.is_some()
-        || !entry.classes.is_empty()
+/// The sentence about a known id, before and after that id.
+fn around_id(attempt: &Attempt) -> (&'static str, &'static str) {
+    if attempt.verdict == Verdict::Conflict {
+        ("Payload conflict: ", " already exists with a different payload")
+    } else if attempt.states.has(State::IdempotencyMismatch) {
+        ("Duplicate event id: ", " was accepted before, with a different payload that stands")
+    } else {
+        ("Duplicate event id: ", " was accepted before")
+    }
 }
 
 /// The `detail` of an accepted event.
@@ -200,52 +127,7 @@ impl std::fmt::Debug for Detail<'_> {
 
 impl Serialize for Detail<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entry = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        if let Some(gap) = &entry.gap {
-            map.serialize_entry("gap", gap)?;
-        }
-        if let Some(observed) = entry.observed_at.filter(|_| entry.marks.has(Mark::LateArrival)) {
-            // Both are instants that 64 bits of nanoseconds hold, so their distance in milliseconds is far within.
-            let latency = i64::try_from(entry.at.since(observed) / 1_000_000).unwrap_or(i64::MAX);
-            map.serialize_entry("latency_ms", &latency)?;
-        }
-        if !entry.abandoned.is_empty() {
-            let ranges: Vec<Range> = entry.abandoned.iter().map(|(from, to)| Range { from: *from, to: *to }).collect();
-            map.serialize_entry("abandoned", &ranges)?;
-        }
-        if !entry.classes.is_empty() {
-            map.serialize_entry("counters", &Classes(entry))?;
-        }
-        if let Some(refusal) = &entry.refusal {
-            refusal.serialize_into(&mut map)?;
-        }
-        map.end()
-    }
-}
-
-#[derive(Serialize)]
-struct Range {
-    from: u64,
-    to: u64,
-}
-
-struct Classes<'e>(&'e Entry);
-
-impl Serialize for Classes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.classes.iter().map(|(name, class)| (name, class.short())))
-    }
-}
-
-impl Serialize for GapDetail {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(4))?;
-        map.serialize_entry("from", &self.from)?;
-        map.serialize_entry("to", &self.to)?;
-        map.serialize_entry("size", &self.size())?;
-        map.serialize_entry("large", &self.large)?;
-        map.end()
+        out::serialize(serializer, |out| written::detail(out, self.0))
     }
 }
 

@@ -4,9 +4,9 @@
 //! working. It is made from the values when it is asked for; nothing else is stored.
 
 use serde::Serialize;
-use serde::ser::SerializeMap;
 
 use crate::duration::offset_in_words;
+use crate::out::{self, Out};
 use crate::time::Time;
 use crate::words::{Code, State};
 
@@ -194,62 +194,52 @@ impl Refusal {
         }
     }
 
-    /// Writes the compared values into a receipt's `detail`.
-    pub(crate) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+    /// Writes the compared values as members of a receipt's `detail`.
+    pub(crate) fn write_into(&self, out: &mut Out) {
         match &self.why {
             Why::Schema { pointer, expected, found } => {
-                map.serialize_entry("pointer", pointer)?;
-                map.serialize_entry("expected", expected)?;
-                map.serialize_entry("found", found)
+                out.member("pointer").string(pointer);
+                out.member("expected").string(expected);
+                out.member("found").string(found);
             }
-            Why::Format { reason } => map.serialize_entry("reason", reason),
+            Why::Format { reason } => out.member("reason").string(reason),
             Why::Bounds { observed, ingested, bound } => {
-                map.serialize_entry("observed_at", observed)?;
-                map.serialize_entry("ingested_at", ingested)?;
-                map.serialize_entry("bound", bound)
+                out.member("observed_at").time(*observed);
+                out.member("ingested_at").time(*ingested);
+                out.member("bound").string(bound);
             }
             Why::Regression { last, submitted } => {
-                map.serialize_entry("last_accepted", last)?;
-                map.serialize_entry("submitted", submitted)
+                out.member("last_accepted").time(*last);
+                out.member("submitted").time(*submitted);
             }
-            Why::Nonce { used_at } => map.serialize_entry("used_at", used_at),
-            Why::Number { expected, got, last_seen } => Numbers { expected, got, last_seen }.into_map(map),
-            Why::Epoch { current, got } => {
-                Numbers { expected: &Some(*current), got, last_seen: &Some(*current) }.into_map(map)
-            }
+            Why::Nonce { used_at } => out.member("used_at").time(*used_at),
+            Why::Number { expected, got, last_seen } => numbers(out, *expected, *got, *last_seen),
+            Why::Epoch { current, got } => numbers(out, Some(*current), *got, Some(*current)),
             Why::Current { current, expected } => {
-                map.serialize_entry("current_seq", current)?;
-                expected.map_or(Ok(()), |expected| map.serialize_entry("expected_seq", &expected))
+                out.member("current_seq").number(*current);
+                if let Some(expected) = expected {
+                    out.member("expected_seq").number(*expected);
+                }
             }
             Why::Amount { counter, reason } => {
-                map.serialize_entry("counter", counter)?;
-                map.serialize_entry("reason", reason)
+                out.member("counter").string(counter);
+                out.member("reason").string(reason);
             }
-            Why::Lane => Ok(()),
-            Why::Batch { index } => map.serialize_entry("because_of", index),
+            Why::Lane => {}
+            Why::Batch { index } => out.member("because_of").number(*index as u64),
         }
     }
 }
 
-struct Numbers<'a> {
-    expected: &'a Option<u64>,
-    got: &'a u64,
-    last_seen: &'a Option<u64>,
-}
-
-impl Numbers<'_> {
-    fn into_map<M: SerializeMap>(self, map: &mut M) -> Result<(), M::Error> {
-        map.serialize_entry("expected", self.expected)?;
-        map.serialize_entry("got", self.got)?;
-        map.serialize_entry("last_seen", self.last_seen)
-    }
+fn numbers(out: &mut Out, expected: Option<u64>, got: u64, last_seen: Option<u64>) {
+    out.member("expected").number_or_null(expected);
+    out.member("got").number(got);
+    out.member("last_seen").number_or_null(last_seen);
 }
 
 impl Serialize for Refusal {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        self.serialize_into(&mut map)?;
-        map.end()
+        out::serialize(serializer, |out| out.object(|out| self.write_into(out)))
     }
 }
 

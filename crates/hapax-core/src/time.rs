@@ -110,13 +110,13 @@ pub fn parse(text: &str, utc_only: bool) -> Result<Time, TimeFault> {
         _ => return Err(Malformed("after the seconds comes Z or an offset like +00:00, and nothing else")),
     };
     let seconds = date.days() * DAY_SECONDS + i64::from(hour * 3_600 + minute * 60 + second) - offset * 60;
-    // In 128 bits: a four-digit year may lie far beyond what 64 bits of nanoseconds hold.
-    let nanos = i128::from(seconds) * i128::from(SECOND) + i128::from(fraction);
-    let in_range = i64::try_from(nanos).ok().filter(|n| (Time::EARLIEST.0..=Time::LATEST.0).contains(n));
-    let Some(nanos) = in_range else { return Err(Malformed("a time lies between 1678 and 2261")) };
+    // A four-digit year may lie far beyond what 64 bits of nanoseconds hold. Both ends are whole seconds.
+    if !(Time::EARLIEST.0 / SECOND..=Time::LATEST.0 / SECOND).contains(&seconds) {
+        return Err(Malformed("a time lies between 1678 and 2261"));
+    }
     match not_utc {
         Some(fault) => Err(fault),
-        None => Ok(Time(nanos)),
+        None => Ok(Time(seconds * SECOND + i64::from(fraction))),
     }
 }
 
@@ -133,18 +133,21 @@ fn two(tens: u8, ones: u8) -> Option<u32> {
 /// The nanoseconds of a fraction, if there is one, and what comes after it.
 fn fraction(tail: &[u8]) -> Result<(u32, &[u8]), TimeFault> {
     let Some((b'.', digits)) = tail.split_first() else { return Ok((0, tail)) };
-    let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if count == 0 {
-        return Err(TimeFault::Malformed("a point is followed by digits"));
+    let (mut count, mut value) = (0, 0_u32);
+    // At most nine digits are a value; one more is enough to be refused.
+    while let Some(digit @ b'0'..=b'9') = digits.get(count)
+        && count < 10
+    {
+        value = value.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'));
+        count += 1;
     }
-    if count > 9 {
-        return Err(TimeFault::Malformed("a fraction has at most nine digits"));
+    // Between one and nine digits the place is there.
+    const SCALES: [u32; 9] = [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
+    match SCALES.get(count.wrapping_sub(1)) {
+        Some(scale) => Ok((value * scale, &digits[count..])),
+        None if count == 0 => Err(TimeFault::Malformed("a point is followed by digits")),
+        None => Err(TimeFault::Malformed("a fraction has at most nine digits")),
     }
-    let (digits, rest) = digits.split_at(count);
-    let value = digits.iter().fold(0, |sum, byte| sum * 10 + u32::from(byte - b'0'));
-    // Between one and nine digits, so the place is there.
-    let scale = [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1][count - 1];
-    Ok((value * scale, rest))
 }
 
 /// RFC 3339 in UTC, shortest form: no fraction if it is zero, otherwise no zeros at its end.
@@ -155,11 +158,11 @@ impl fmt::Display for Time {
 }
 
 /// `2025-09-01T10:00:00.123456789Z`
-const WRITTEN_MAX: usize = 30;
+pub(crate) const WRITTEN_MAX: usize = 30;
 
 impl Time {
     /// Writes digit by digit: each receipt has a time, and the machinery of formats costs ten times as much.
-    fn written<'b>(&self, buffer: &'b mut [u8; WRITTEN_MAX]) -> &'b str {
+    pub(crate) fn written<'b>(&self, buffer: &'b mut [u8; WRITTEN_MAX]) -> &'b str {
         let seconds = self.0.div_euclid(SECOND);
         let Date { year, month, day } = Date::from_days(seconds.div_euclid(DAY_SECONDS));
         let clock = seconds.rem_euclid(DAY_SECONDS);

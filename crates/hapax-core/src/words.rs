@@ -343,7 +343,13 @@ macro_rules! word_set {
 
             /// The words, in the order of their table.
             pub fn iter(self) -> impl Iterator<Item = $word> {
-                $word::ALL.iter().copied().filter(move |word| self.has(*word))
+                let mut left = self.0;
+                std::iter::from_fn(move || {
+                    // A word's number is its place in the table, so the lowest bit is the next word.
+                    let word = $word::ALL.get(left.trailing_zeros() as usize).copied();
+                    left &= left.wrapping_sub(1);
+                    word
+                })
             }
         }
 

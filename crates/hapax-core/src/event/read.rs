@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::counted::counted;
+use super::fields::{Fields, Found};
 use super::identify::identify;
+use super::lanes::Lanes;
 use super::parts::{Part, integer, json_array};
 use super::{DEFAULT_LANE, Event, IdSource, Identity, NAME_BYTES_MAX, NonceKey, Stamp, digest};
 use crate::contract::{Contract, First, Mode, Source, Version, When};
-use crate::json::{self, Kind, Node};
+use crate::json::{self, Kind, Node, Tape};
 use crate::pointer::Pointer;
 use crate::refusal::{Refusal, Why};
 use crate::time::{self, Time};
@@ -37,81 +39,119 @@ impl std::fmt::Debug for Door<'_> {
     }
 }
 
-/// Reads a document under a contract.
+/// Reads a document under a contract. Whoever has several does better with a [`Reader`].
 pub fn read(document: Arc<[u8]>, version: &Version, door: &Door<'_>) -> Event {
-    let mut event = Event {
-        digest: digest(&document),
-        version: version.number,
-        id: None,
-        id_source: IdSource::Given,
-        identity: Identity::default(),
-        lane: None,
-        seq: None,
-        epoch: 0,
-        expected: None,
-        expected_required: false,
-        time: Stamp::Absent,
-        nonce: None,
-        counted: Vec::new(),
-        refusal: None,
-        document,
-    };
-    let bytes = Arc::clone(&event.document);
-    let outcome = if bytes.len() > door.event_bytes_max {
-        Err(Refusal::schema("", format!("at most {} bytes", door.event_bytes_max), format!("{}", bytes.len())))
-    } else {
-        match json::parse(&bytes) {
+    Reader::new(version, 1).read(document, door)
+}
+
+/// Reads documents under one contract, and keeps what one of them can leave to the next: the memory of a tape, and the
+/// lanes, which are the same again and again.
+#[derive(Debug)]
+pub struct Reader<'v> {
+    version: &'v Version,
+    fields: Fields<'v>,
+    lanes: Lanes,
+    tape: Tape,
+}
+
+impl<'v> Reader<'v> {
+    /// For about so many documents.
+    pub fn new(version: &'v Version, count: usize) -> Self {
+        let fields = Fields::new(&version.contract.envelope);
+        Self { version, fields, lanes: Lanes::new(count), tape: Tape::default() }
+    }
+
+    /// Reads a document.
+    pub fn read(&mut self, document: Arc<[u8]>, door: &Door<'_>) -> Event {
+        let mut event = self.blank(document);
+        let bytes = Arc::clone(&event.document);
+        let outcome = size(&bytes, door).and_then(|()| match json::parse_with(&bytes, &mut self.tape) {
             Err(fault) => Err(Refusal::schema(fault.pointer.clone(), "strict JSON", fault.to_string())),
-            Ok(document) if document.root().kind() != Kind::Object => {
-                Err(Refusal::schema("", "a JSON object", name_of(document.root().kind())))
+            Ok(document) => {
+                let outcome = self.object(&mut event, document.root(), door);
+                document.recycle(&mut self.tape);
+                outcome
             }
-            Ok(document) => read_object(&mut event, document.root(), &version.contract, door),
+        });
+        event.refusal = outcome.err().map(Box::new);
+        event
+    }
+
+    /// Reads a document that was scanned already: its value is this.
+    pub fn read_scanned(&mut self, document: Arc<[u8]>, root: Node<'_>, door: &Door<'_>) -> Event {
+        debug_assert_eq!(&*document, root.raw().as_bytes(), "the value is the document's");
+        let mut event = self.blank(document);
+        let outcome = size(&event.document, door).and_then(|()| self.object(&mut event, root, door));
+        event.refusal = outcome.err().map(Box::new);
+        event
+    }
+
+    fn blank(&self, document: Arc<[u8]>) -> Event {
+        Event {
+            digest: digest(&document),
+            version: self.version.number,
+            id: None,
+            id_source: IdSource::Given,
+            identity: Identity::default(),
+            lane: None,
+            seq: None,
+            epoch: 0,
+            expected: None,
+            expected_required: false,
+            time: Stamp::Absent,
+            nonce: None,
+            counted: Vec::new(),
+            refusal: None,
+            document,
         }
-    };
-    event.refusal = outcome.err().map(Box::new);
-    event
+    }
+
+    /// Fills the event field by field. It stops at the first refusal, with the id and the lane read first, so that the
+    /// audit can be asked for them.
+    fn object(&mut self, event: &mut Event, root: Node<'_>, door: &Door<'_>) -> Result<(), Refusal> {
+        if root.kind() != Kind::Object {
+            return Err(Refusal::schema("", "a JSON object", name_of(root.kind())));
+        }
+        let contract = &*self.version.contract;
+        let found = &self.fields.find(root);
+        let id = name(found.id());
+        if let Ok(Some(id)) = &id {
+            event.id = Some(Arc::from(id.as_ref()));
+        }
+        let lane = lane(found, contract, &mut self.lanes);
+        if let Ok(lane) = &lane {
+            event.lane = Some(Arc::clone(lane));
+        }
+        id?;
+        let lane = lane?;
+        if !(door.covers)(&lane) {
+            return Err(Refusal::new(Code::LaneForbidden, Why::Lane));
+        }
+        event.time = stamp(found, contract);
+        identify(event, root, contract, door)?;
+        sequence(event, root, found, contract)?;
+        nonce(event, found, contract, &lane)?;
+        for (place, counter) in contract.counters.iter().enumerate() {
+            if let Some(counted) = counted(root, place, counter)? {
+                event.counted.push(counted);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Fills the event field by field. It stops at the first refusal, with the id and the lane read first, so that the
-/// audit can be asked for them.
-fn read_object(event: &mut Event, root: Node<'_>, contract: &Contract, door: &Door<'_>) -> Result<(), Refusal> {
-    let envelope = &contract.envelope;
-    let id = name(root, envelope.id.as_ref());
-    if let Ok(Some(id)) = &id {
-        event.id = Some(Arc::from(id.as_ref()));
+fn size(document: &[u8], door: &Door<'_>) -> Result<(), Refusal> {
+    if document.len() <= door.event_bytes_max {
+        return Ok(());
     }
-    let lane = lane(root, contract);
-    if let Ok(lane) = &lane {
-        event.lane = Some(Arc::clone(lane));
-    }
-    id?;
-    let lane = lane?;
-    if !(door.covers)(&lane) {
-        return Err(Refusal::new(Code::LaneForbidden, Why::Lane));
-    }
-    event.time = stamp(root, contract);
-    identify(event, root, contract, door)?;
-    sequence(event, root, contract)?;
-    nonce(event, root, contract, &lane)?;
-    for (place, counter) in contract.counters.iter().enumerate() {
-        if let Some(counted) = counted(root, place, counter)? {
-            event.counted.push(counted);
-        }
-    }
-    Ok(())
-}
-
-/// The node at a pointer; in the envelope null means absent.
-fn present<'d>(root: Node<'d>, pointer: Option<&Pointer>) -> Option<Node<'d>> {
-    root.at(pointer?).filter(|node| !node.is_null())
+    Err(Refusal::schema("", format!("at most {} bytes", door.event_bytes_max), format!("{}", document.len())))
 }
 
 pub(super) const A_NAME: &str = "a string of 1 to 256 bytes without U+0000";
 
 /// A string that names something.
-fn name<'d>(root: Node<'d>, pointer: Option<&Pointer>) -> Result<Option<Cow<'d, str>>, Refusal> {
-    let (Some(pointer), Some(node)) = (pointer, present(root, pointer)) else { return Ok(None) };
-    checked_name(node, pointer, A_NAME).map(Some)
+fn name<'d>(found: Option<(&Pointer, Node<'d>)>) -> Result<Option<Cow<'d, str>>, Refusal> {
+    found.map(|(pointer, node)| checked_name(node, pointer, A_NAME)).transpose()
 }
 
 fn checked_name<'d>(node: Node<'d>, pointer: &Pointer, expected: &str) -> Result<Cow<'d, str>, Refusal> {
@@ -119,7 +159,8 @@ fn checked_name<'d>(node: Node<'d>, pointer: &Pointer, expected: &str) -> Result
         None => name_of(node.kind()).to_owned(),
         Some(text) if text.is_empty() => "an empty string".to_owned(),
         Some(text) if text.len() > NAME_BYTES_MAX => format!("a string of {} bytes", text.len()),
-        Some(text) if text.contains('\0') => "a string with U+0000".to_owned(),
+        // Raw it cannot be there, so only a string with escapes has it.
+        Some(Cow::Owned(text)) if text.contains('\0') => "a string with U+0000".to_owned(),
         Some(text) => return Ok(text),
     };
     Err(Refusal::schema(pointer.to_string(), expected, found))
@@ -142,33 +183,42 @@ pub(super) const fn name_of(kind: Kind) -> &'static str {
     }
 }
 
+const A_LANE: &str = "a string of 1 to 256 bytes without U+0000, or an integer of 64 bits";
+
 /// The lane's text: the string itself, or, if it is composite, an integer, or begins with `[`, its JSON array. So two
 /// lanes have the same text only if they have the same parts.
-fn lane(root: Node<'_>, contract: &Contract) -> Result<Arc<str>, Refusal> {
-    const A_LANE: &str = "a string of 1 to 256 bytes without U+0000, or an integer of 64 bits";
-    let pointers = &contract.envelope.lane;
-    let mut parts = Vec::with_capacity(pointers.len());
+fn lane(found: &Found<'_, '_>, contract: &Contract, lanes: &mut Lanes) -> Result<Arc<str>, Refusal> {
     let mut absent = None;
-    for pointer in pointers {
-        match present(root, Some(pointer)) {
+    let mut parts = Vec::new();
+    for (pointer, node) in found.lane() {
+        match node {
             None => absent = absent.or(Some(pointer)),
-            Some(node) if node.kind() == Kind::Number => match integer(node.number_text().unwrap_or_default()) {
-                Some(number) => parts.push(Part::Integer(number)),
-                None => return Err(Refusal::schema(pointer.to_string(), A_LANE, node.raw())),
-            },
-            Some(node) => parts.push(Part::Text(checked_name(node, pointer, A_LANE)?)),
+            Some(node) if contract.envelope.lane.len() == 1 => {
+                return Ok(match lane_part(pointer, node)? {
+                    Part::Text(text) if !text.starts_with('[') => lanes.of(&text),
+                    part @ (Part::Text(_) | Part::Integer(_) | Part::Number(_) | Part::Bool(_) | Part::Null) => {
+                        json_array(&[part])
+                    }
+                });
+            }
+            Some(node) => parts.push(lane_part(pointer, node)?),
         }
     }
-    match (absent, parts.as_slice()) {
-        (Some(pointer), _) if contract.reads_lanes() => Err(missing(Some(pointer), A_LANE)),
-        (Some(_), _) | (None, []) => Ok(Arc::from(DEFAULT_LANE)),
-        (None, [Part::Text(text)]) if !text.starts_with('[') => Ok(Arc::from(text.as_ref())),
-        (None, parts) => Ok(json_array(parts)),
+    match absent {
+        Some(pointer) if contract.reads_lanes() => Err(missing(Some(pointer), A_LANE)),
+        Some(_) => Ok(lanes.of(DEFAULT_LANE)),
+        None if parts.is_empty() => Ok(lanes.of(DEFAULT_LANE)),
+        None => Ok(json_array(&parts)),
     }
 }
 
-fn stamp(root: Node<'_>, contract: &Contract) -> Stamp {
-    let Some(node) = present(root, contract.envelope.time.as_ref()) else { return Stamp::Absent };
+fn lane_part<'d>(pointer: &Pointer, node: Node<'d>) -> Result<Part<'d>, Refusal> {
+    let Some(text) = node.number_text() else { return checked_name(node, pointer, A_LANE).map(Part::Text) };
+    integer(text).map(Part::Integer).ok_or_else(|| Refusal::schema(pointer.to_string(), A_LANE, text))
+}
+
+fn stamp(found: &Found<'_, '_>, contract: &Contract) -> Stamp {
+    let Some((_, node)) = found.time() else { return Stamp::Absent };
     let Some(text) = node.as_str() else { return Stamp::NotText(name_of(node.kind())) };
     match time::parse(&text, contract.time.utc_only) {
         Ok(time) => Stamp::Read(time),
@@ -178,8 +228,8 @@ fn stamp(root: Node<'_>, contract: &Contract) -> Stamp {
 
 const A_NUMBER: &str = "an integer from 0 to 18446744073709551615";
 
-fn count(root: Node<'_>, pointer: Option<&Pointer>) -> Result<Option<u64>, Refusal> {
-    let (Some(pointer), Some(node)) = (pointer, present(root, pointer)) else { return Ok(None) };
+fn count(found: Option<(&Pointer, Node<'_>)>) -> Result<Option<u64>, Refusal> {
+    let Some((pointer, node)) = found else { return Ok(None) };
     let refuse = || {
         let found = if node.kind() == Kind::Number { node.raw() } else { name_of(node.kind()) };
         Refusal::schema(pointer.to_string(), A_NUMBER, found)
@@ -188,12 +238,12 @@ fn count(root: Node<'_>, pointer: Option<&Pointer>) -> Result<Option<u64>, Refus
 }
 
 /// The numbers that the contract's source reads; a pointer that no rule reads is not looked at.
-fn sequence(event: &mut Event, root: Node<'_>, contract: &Contract) -> Result<(), Refusal> {
+fn sequence(event: &mut Event, root: Node<'_>, found: &Found<'_, '_>, contract: &Contract) -> Result<(), Refusal> {
     let (envelope, rules) = (&contract.envelope, &contract.sequence);
     match rules.source {
         Source::None => {}
         Source::Producer => {
-            let seq = count(root, envelope.seq.as_ref())?.ok_or_else(|| missing(envelope.seq.as_ref(), A_NUMBER))?;
+            let seq = count(found.seq())?.ok_or_else(|| missing(envelope.seq.as_ref(), A_NUMBER))?;
             if let First::Number(first) = rules.first
                 && seq < first
             {
@@ -201,22 +251,21 @@ fn sequence(event: &mut Event, root: Node<'_>, contract: &Contract) -> Result<()
                 return Err(Refusal::schema(pointer, format!("a number from {first}"), seq.to_string()));
             }
             event.seq = Some(seq);
-            event.epoch = count(root, envelope.epoch.as_ref())?.unwrap_or(0);
+            event.epoch = count(found.epoch())?.unwrap_or(0);
         }
         Source::Server => {
-            event.expected = count(root, envelope.expected.as_ref())?;
+            event.expected = count(found.expected())?;
             event.expected_required = rules.expected_required_for.as_ref().is_some_and(|when| applies(root, when));
         }
     }
     Ok(())
 }
 
-fn nonce(event: &mut Event, root: Node<'_>, contract: &Contract, lane: &str) -> Result<(), Refusal> {
+fn nonce(event: &mut Event, found: &Found<'_, '_>, contract: &Contract, lane: &str) -> Result<(), Refusal> {
     if contract.mode == Mode::Off {
         return Ok(());
     }
-    let pointer = contract.envelope.nonce.as_ref();
-    match name(root, pointer)? {
+    match name(found.nonce())? {
         Some(nonce) => event.nonce = Some(NonceKey::of(lane, &nonce)),
         // In shadow a missing nonce is remarked on by the judge, and refuses nothing.
         None if contract.nonce.required && contract.mode == Mode::Enforce => return Err(missing_nonce(contract)),

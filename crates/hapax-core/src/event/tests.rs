@@ -500,3 +500,66 @@ proptest! {
         prop_assert_eq!(text(&one) == text(&other), one == other);
     }
 }
+
+/// What was scanned with others is read as it is read alone, and what one document leaves behind changes no other.
+#[test]
+fn documents_that_are_read_together_are_read_as_each_alone() {
+    let contracts = [
+        "preset = \"telemetry-strict\"",
+        "preset = \"telemetry-tolerant\"",
+        "preset = \"cloudevents\"",
+        "nonce = { required = true, keep = \"forever\" }\n\
+         envelope = { id = \"/meta/id\", lane = [\"/a\", \"/b\", \"/meta/c\"], nonce = \"/n\" }",
+        "envelope = { id = \"/n\", lane = \"/n\", nonce = \"/n\" }",
+        "identity.derive = [\"/a\", \"/meta\"]\ncounters.all = { amount = \"/sequence\", key = [\"/a\"] }",
+    ];
+    let documents = [
+        r#"{"event_id":"e1","component_instance_id":"a","sequence":1,"observed_at":"2026-01-01T00:00:00Z"}"#,
+        r#"{"event_id":"e2","component_instance_id":"a","sequence":2,"observed_at":"2026-01-01T00:00:00.5+01:00"}"#,
+        r#"{ "sequence" : 3, "\u0065vent_id":"e3","component_instance_id":"\u0061","observed_at":"then"}"#,
+        r#"{"event_id":null,"component_instance_id":7,"sequence":-1}"#,
+        r#"{"event_id":"","component_instance_id":"[x","sequence":1.0}"#,
+        r#"{"event_id":"\u0000","component_instance_id":"b\u0000","n":"a\u0000"}"#,
+        r#"{"meta":{"id":"m","c":3},"a":"x","b":"y","n":"once"}"#,
+        r#"{"meta":{"id":"m"},"a":"x","b":"y","n":"once"}"#,
+        r#"{"id":"c1","source":"/s","type":"t","specversion":"1.0","time":"2026-01-01T00:00:00Z"}"#,
+        r#"{"a":1,"a":2}"#,
+        r#"{"n":"same","n2":"same"}"#,
+        r#"{"n":"other"}"#,
+        r#"[1,2]"#,
+        "7",
+        "{}",
+    ];
+    let body = format!("[{}]", documents.join(" ,\n"));
+    let batch = crate::json::Batch::of(body.as_bytes(), 100).expect("an array");
+    assert_eq!(batch.raw().collect::<Vec<_>>(), documents);
+    for contract in contracts {
+        let version = version(contract);
+        let covers = |lane: &str| lane != "b";
+        let door = Door { salt: &[7; 32], now: NOW, spare: 5, event_bytes_max: 110, covers: &covers };
+        let (mut reader, mut scanned) = (Reader::new(&version, 2), Reader::new(&version, 1_000));
+        for (index, document) in documents.iter().enumerate() {
+            let document: Arc<[u8]> = Arc::from(document.as_bytes());
+            let alone = format!("{:?}", read(Arc::clone(&document), &version, &door));
+            assert_eq!(format!("{:?}", reader.read(Arc::clone(&document), &door)), alone);
+            match batch.node(index) {
+                Some(node) => assert_eq!(format!("{:?}", scanned.read_scanned(document, node, &door)), alone),
+                None => assert!(alone.contains("duplicate key"), "{alone}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn events_of_one_lane_share_its_name() {
+    let version = version("preset = \"telemetry-tolerant\"");
+    let door = Door { salt: &[7; 32], now: NOW, spare: 5, event_bytes_max: 1 << 20, covers: &|_| true };
+    let mut reader = Reader::new(&version, 100);
+    let mut lane = |name: &str| {
+        let document = format!(r#"{{"event_id":"e","component_instance_id":"{name}","sequence":1}}"#);
+        reader.read(document.into_bytes().into(), &door).lane.expect("a lane")
+    };
+    let (a, b, again) = (lane("device-1"), lane("device-2"), lane("device-1"));
+    assert_eq!((&*a, &*b), ("device-1", "device-2"));
+    assert!(Arc::ptr_eq(&a, &again));
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::Spread;
 use crate::contract::{Contract, Mode, Source};
 use crate::counter::CounterKey;
 use crate::event::{Event, IdSource, Identity, NonceKey};
@@ -16,7 +17,7 @@ pub struct Needs {
     /// Ids.
     pub identities: Vec<Identity>,
     /// Lanes, and the numbers that will be placed in them.
-    pub lanes: HashMap<Arc<str>, LaneNeeds>,
+    pub lanes: HashMap<Arc<str>, LaneNeeds, Spread>,
     /// Nonces.
     pub nonces: Vec<NonceKey>,
     /// Counters.

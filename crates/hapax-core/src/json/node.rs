@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, text};
+use super::{Cell, keys, text};
 use crate::number::Number;
 use crate::pointer::{self, Pointer};
 
@@ -24,6 +24,28 @@ pub struct Node<'d> {
     text: &'d str,
     cells: &'d [Cell],
     index: usize,
+}
+
+/// A member's name, made ready to be looked for in many objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Name<'n> {
+    text: &'n str,
+    hash: u32,
+}
+
+impl<'n> Name<'n> {
+    pub fn new(text: &'n str) -> Name<'n> {
+        Name { text, hash: keys::hash(text.as_bytes()) }
+    }
+}
+
+/// Where a member is, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found(u32);
+
+impl Found {
+    /// There is none: the first cell of a tape is no member.
+    pub const NOTHING: Found = Found(0);
 }
 
 impl<'d> Node<'d> {
@@ -101,6 +123,36 @@ impl<'d> Node<'d> {
             at = self.cells[at + 1].next as usize;
         }
         None
+    }
+
+    /// An object's members of these names, in one walk: each is put where its name is. Nothing for everything else.
+    pub fn gather(self, names: &[Name<'_>], found: &mut [Found]) {
+        found.fill(Found::NOTHING);
+        if self.kind() != Kind::Object {
+            return;
+        }
+        let end = self.cell().next as usize;
+        let mut at = self.index + 1;
+        while at < end {
+            let key = self.cells[at];
+            let value = Found(at as u32 + 1);
+            if key.is_escaped() {
+                let name = text::unescape(key.inner(self.text));
+                names.iter().zip(&mut *found).filter(|(it, _)| it.text == name).for_each(|(_, place)| *place = value);
+            } else {
+                for (name, place) in names.iter().zip(&mut *found) {
+                    if name.hash == key.next && key.inner_bytes(self.text) == name.text.as_bytes() {
+                        *place = value;
+                    }
+                }
+            }
+            at = self.cells[at + 1].next as usize;
+        }
+    }
+
+    /// A member that was gathered here.
+    pub fn gathered(self, found: Found) -> Option<Node<'d>> {
+        (found != Found::NOTHING).then_some(Node { index: found.0 as usize, ..self })
     }
 
     /// An array's item.

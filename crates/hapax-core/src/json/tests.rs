@@ -159,7 +159,7 @@ fn a_tape_survives_refusals_and_is_used_again() {
             document.recycle(&mut tape);
         }
     }
-    assert!(tape.0.capacity() > 0);
+    assert!(tape.cells.capacity() > 0);
 }
 
 #[test]

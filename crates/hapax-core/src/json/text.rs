@@ -8,6 +8,45 @@ use std::borrow::Cow;
 /// Writes a string with its quotes, escaped as RFC 8785 has it.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
+    write_inner(out, text);
+    out.push(b'"');
+}
+
+/// Writes what stands between the quotes. The parts of a string may be written one by one: no escape looks beyond its
+/// character.
+pub(crate) fn write_inner(out: &mut Vec<u8>, text: &str) {
+    if is_plain(text.as_bytes()) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        write_escaped(out, text);
+    }
+}
+
+/// Can it stand between quotes as it is? Nearly all ids and lanes can, so this looks at eight bytes at a time.
+fn is_plain(bytes: &[u8]) -> bool {
+    // The last eight may have been looked at in part; again is quicker than one by one.
+    match bytes.last_chunk::<8>() {
+        Some(last) => bytes.as_chunks::<8>().0.iter().fold(awkward(*last), |hits, eight| hits | awkward(*eight)) == 0,
+        None => bytes.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\'),
+    }
+}
+
+/// Not zero if one of eight bytes is a quote, a backslash or a control character.
+fn awkward(bytes: [u8; 8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(bytes);
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    // Each term sets the high bit of a byte that is zero, or below a space. A borrow can set more of them, but only where
+    // there is one.
+    ((quote.wrapping_sub(ONES) & !quote)
+        | (backslash.wrapping_sub(ONES) & !backslash)
+        | (word.wrapping_sub(ONES * 0x20) & !word))
+        & HIGHS
+}
+
+fn write_escaped(out: &mut Vec<u8>, text: &str) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
         let short = match byte {
@@ -29,7 +68,6 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
         written = at + 1;
     }
     out.extend_from_slice(&text.as_bytes()[written..]);
-    out.push(b'"');
 }
 
 fn hex_digit(value: u8) -> u8 {

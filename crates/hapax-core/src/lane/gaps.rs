@@ -99,7 +99,9 @@ impl GapNeeds {
             .iter()
             .any(|count| count + room > max);
         let oldest = if crowded { (numbers.len() + 1) * 2 * RETIRED_PER_EVENT } else { 0 };
-        Self { numbers: numbers.to_vec(), oldest, all: renumbers }
+        // What lies above the highest number is in no row.
+        let held = |number: &u64| lane.highest.is_none_or(|highest| *number <= highest);
+        Self { numbers: numbers.iter().copied().filter(held).collect(), oldest, all: renumbers }
     }
 }
 

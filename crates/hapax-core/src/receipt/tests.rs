@@ -1,12 +1,16 @@
 use super::*;
 use crate::audit::Submitted;
 use crate::counter::Class;
-use crate::entry::{Basis, Caller, EntryKind};
-use crate::event::{Identity, digest};
+use crate::entry::{Basis, Caller, EntryKind, GapDetail};
+use crate::event::{IdSource, Identity, digest};
 use crate::patch::OpKind;
 use crate::refusal::{Refusal, Why};
 use crate::time::Time;
 use crate::words::{Marks, States};
+
+mod any;
+mod plain;
+mod wire;
 
 fn entry() -> Entry {
     let document: Arc<[u8]> = Arc::from(br#"{"id":"e-1"}"#.as_slice());

@@ -1,8 +1,9 @@
 //! What a turn is asked, and what it answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use hapax_core::batch::Terms;
+use bytes::Bytes;
+use hapax_core::batch::{self, Terms};
 use hapax_core::claim::{Handler, Jitter};
 use hapax_core::contract::Checked;
 use hapax_core::entry::Caller;
@@ -207,31 +208,93 @@ pub struct Answer {
     /// The HTTP status.
     pub status: u16,
     /// The body, as JSON.
-    pub body: Arc<[u8]>,
+    pub body: Body,
     /// Was it given before, to the same request?
     pub replayed: bool,
     /// Is it a problem? Problems are not kept for a request that comes again.
     pub problem: bool,
-    /// What the body says about each event, for those who count and log it. Empty if it was given before.
-    pub receipts: Vec<Receipt>,
 }
+
+/// The body of an answer. One about events is written when somebody first looks at it: that takes as long as judging them, and
+/// nobody else need wait for it.
+#[derive(Clone, Debug)]
+pub struct Body {
+    text: OnceLock<Bytes>,
+    /// What it is written from.
+    judged: Option<Arc<Judged>>,
+}
+
+/// What was judged, and how it is to be shown.
+#[derive(Debug)]
+struct Judged {
+    answer: batch::Answer,
+    single: bool,
+}
+
+impl Body {
+    /// About events. One is answered with its receipt, several with a batch.
+    pub(super) fn judged(answer: batch::Answer, single: bool) -> Self {
+        Self { text: OnceLock::new(), judged: Some(Arc::new(Judged { answer, single })) }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &Bytes {
+        let written = |judged: &Arc<Judged>| Bytes::from(judged.answer.written(judged.single));
+        self.text.get_or_init(|| self.judged.as_ref().map(written).unwrap_or_default())
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(text: Bytes) -> Self {
+        Self { text: OnceLock::from(text), judged: None }
+    }
+}
+
+/// As a request's record has it.
+impl From<Arc<[u8]>> for Body {
+    fn from(text: Arc<[u8]>) -> Self {
+        Self::from(Bytes::from_owner(text))
+    }
+}
+
+impl std::ops::Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+/// What goes over the wire decides.
+impl PartialEq for Body {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Body {}
 
 /// What goes over the wire decides.
 impl PartialEq for Answer {
     fn eq(&self, other: &Self) -> bool {
-        let key = |it: &Self| (it.status, Arc::clone(&it.body), it.replayed, it.problem);
-        key(self) == key(other)
+        let key = |it: &Self| (it.status, it.replayed, it.problem);
+        key(self) == key(other) && self.body == other.body
     }
 }
 
 impl Eq for Answer {}
 
 impl Answer {
+    /// What it says about each event, for those who count and log it. Empty if it was given before.
+    pub fn receipts(&self) -> &[Receipt] {
+        self.body.judged.as_ref().map(|judged| judged.answer.receipts.as_slice()).unwrap_or_default()
+    }
+
     /// An answer that came from a decision.
     pub fn of(status: u16, body: &impl Serialize) -> Self {
         // Every view is made of plain values, which always serialise.
-        let body = serde_json::to_vec(body).unwrap_or_default().into();
-        Self { status, body, replayed: false, problem: false, receipts: Vec::new() }
+        let body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
+        Self { status, body: body.into(), replayed: false, problem: false }
     }
 
     /// An answer that is not about what was asked.

@@ -16,6 +16,7 @@ use hapax_core::time::Time;
 use hapax_core::view::{HandlerView, LaneView};
 use serde::Serialize;
 
+use super::ask::Body;
 use super::prepare::{closing, correction};
 use super::{Answer, Ask, Request, RequestId, Submission};
 use crate::seam::{HandlerKey, Key, Loaded, LoadedStream, RequestRecord, StreamKey, Write};
@@ -51,7 +52,7 @@ impl Working {
             let record = RequestRecord {
                 fingerprint: id.fingerprint,
                 status: answer.status,
-                body: Arc::clone(&answer.body),
+                body: Arc::from(&answer.body[..]),
                 at: request.now,
             };
             self.loaded.requests.insert(id.key.clone(), record.clone());
@@ -63,9 +64,8 @@ impl Working {
     fn answered_before(&self, id: &RequestId, now: Time) -> Option<Answer> {
         let record = self.loaded.requests.get(&id.key).filter(|record| now.since(record.at) <= REQUEST_KEEP)?;
         if record.fingerprint == id.fingerprint || planted!(FingerprintIgnored) {
-            let body = Arc::clone(&record.body);
-            let receipts = Vec::new();
-            return Some(Answer { status: record.status, body, replayed: true, problem: false, receipts });
+            let body = Arc::clone(&record.body).into();
+            return Some(Answer { status: record.status, body, replayed: true, problem: false });
         }
         let detail = "this Idempotency-Key was used for another request; give this one its own";
         Some(Answer::problem(&Problem::new(ProblemCode::IdempotencyKeyReused, detail)))
@@ -116,12 +116,12 @@ impl Working {
             return Err(Problem::new(ProblemCode::OverrideNotAllowed, detail));
         }
         let answer = submit(facts, &submission.events, now, &submission.terms);
-        let shown = match answer.receipts.as_slice() {
-            [receipt] if submission.single && answer.dry_run => Answer::of(200, &receipt.dry(answer.durable)),
-            [receipt] if submission.single => Answer::of(receipt.status(), receipt),
-            _ => Answer::of(answer.status(), &answer),
+        let status = match answer.receipts.as_slice() {
+            [_] if submission.single && answer.dry_run => 200,
+            [receipt] if submission.single => receipt.status(),
+            _ => answer.status(),
         };
-        Ok(Answer { receipts: answer.receipts, ..shown })
+        Ok(Answer { status, body: Body::judged(answer, submission.single), replayed: false, problem: false })
     }
 
     fn put_contract(&mut self, key: &StreamKey, checked: &Checked, now: Time) -> Result<Answer, Problem> {
