@@ -135,7 +135,7 @@ fn ask(plan: &Plan, what: &What, caller: Caller, now: Time) -> Ask {
 
 /// What a client is told of an answer.
 pub(crate) fn told(answer: &Answer) -> Told {
-    Told { status: answer.status, body: Arc::clone(&answer.body), replayed: answer.replayed }
+    Told { status: answer.status, body: Arc::from(&answer.body[..]), replayed: answer.replayed }
 }
 
 /// What a client is told of a store's error.

@@ -2,11 +2,16 @@
 //!
 //! ```text
 //! commit: the facts are as they were loaded? ▶ encode ▶ append and sync one frame ▶ tell the index ▶ apply it to the state
+//! flow:   the facts are as they were loaded? ▶ tell the index ▶ apply it to the state ▶ hand it over
+//!         in another thread: encode ▶ append and sync one frame ▶ tell those who wait
 //! open:   the frames that index and state lack ▶ decode ▶ tell the index ▶ apply it to the state
 //! ```
 //!
 //! `apply` is the only way into the state, in service and at a start alike, so recovery is not a second program. The first
 //! failed write or sync stops the store: nothing is acknowledged after it, and recovery is a restart.
+//!
+//! A store that [flows](Embedded::flow) is ahead of its disk by at most two commits. Whoever reads it waits until what was
+//! read is durable, so nobody sees what a power cut could take back.
 //!
 //! Entries, identities and attempts are not in memory: the index says in which frame they are, and they are read from
 //! there. See `docs/decisions/0004-embedded-index.md`.
@@ -27,7 +32,9 @@ mod frames;
 
 pub mod reader;
 
+mod durable;
 mod expiry;
+mod flow;
 mod snapshot;
 
 mod start;
@@ -40,11 +47,13 @@ use std::sync::atomic::Ordering;
 
 use hapax_core::planted;
 
+use crate::begun::{Begun, begun};
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, encode};
 use disk::Disk;
+use flow::{Flow, Job};
 use index::{IndexOptions, Records};
-use log::{FrameNumber, Log, LogError, LogId, Opened};
+use log::{Beside, FrameNumber, Log, LogError, LogId, Opened};
 use reader::{EmbeddedReader, Shared, keep_places};
 pub use start::Progress;
 use upkeep::{Upkeep, UpkeepOptions};
@@ -65,7 +74,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let log = log::Options { check: log::Check::Tail, ..log::Options::default() };
-        Self { log, index: IndexOptions::default(), upkeep: UpkeepOptions::default(), frames_bytes_max: 32 << 20 }
+        Self { log, index: IndexOptions::default(), upkeep: UpkeepOptions::default(), frames_bytes_max: 128 << 20 }
     }
 }
 
@@ -79,11 +88,22 @@ impl From<log::Options> for Options {
 pub struct Embedded<D: Disk> {
     /// First, so that the upkeep ends before the lock is given up.
     stop: Stop<D>,
-    log: Log<D>,
+    way: Way<D>,
+    beside: Beside<D>,
     reader: EmbeddedReader<D>,
     /// Of the last commit; kept so that encoding one costs no allocation.
     sections: Sections,
     records: Records,
+}
+
+/// How commits get to the disk.
+enum Way<D: Disk> {
+    /// Here: a commit is durable when it returns.
+    Here(Box<Log<D>>),
+    /// In a thread of its own.
+    Flow(Flow<D>),
+    /// The store is being closed.
+    Gone,
 }
 
 /// Ends the upkeep when the store goes: the directory may be another's the moment after.
@@ -113,14 +133,65 @@ impl<D: Disk> Embedded<D> {
 
     /// What is to be done beside the turns, for one thread that is not the writer's.
     pub fn upkeep(&self) -> Upkeep<D> {
-        Upkeep { shared: Arc::clone(&self.reader.shared), spare: self.log.spare(), compactor: self.log.compactor() }
+        let (spare, compactor) = (self.beside.spare.clone(), self.beside.compactor.clone());
+        Upkeep { shared: Arc::clone(&self.reader.shared), spare, compactor }
+    }
+
+    /// From now on commits that are [begun](Store::begin) are written in a thread of their own, while the next turn is judged.
+    #[must_use]
+    pub fn flow(mut self) -> Self {
+        if let Way::Here(log) = std::mem::replace(&mut self.way, Way::Gone) {
+            self.way = Way::Flow(Flow::start(*log, Arc::clone(&self.reader.shared)));
+        }
+        self
+    }
+
+    /// The frame that was decided last.
+    fn last(&self) -> FrameNumber {
+        self.reader.shared.live().applied
+    }
+
+    /// Takes a commit into index and state; the frame is this.
+    fn take_in(&mut self, frame: FrameNumber, write: &Write) -> Option<expiry::Segment> {
+        let shared = &self.reader.shared;
+        let numbers = shared.live().state.numbers(write);
+        self.records.fill(frame, write, &numbers);
+        shared.index.insert(frame, &self.records);
+        shared.apply(frame, write)
+    }
+
+    /// Writes and syncs a commit in this thread. Answers how many bytes it has.
+    fn write_here(&mut self, write: &Write) -> Result<u64, StoreError> {
+        encode(write, &mut self.sections);
+        let Sections { lasting, expiring } = &self.sections;
+        if let Way::Here(log) = &mut self.way {
+            log.append(lasting, expiring)?;
+        }
+        Ok((lasting.len() + expiring.len()) as u64)
+    }
+
+    /// May this be committed?
+    fn check(&self, write: &Write) -> Result<(), StoreError> {
+        if self.reader.shared.spoiled.load(Ordering::Relaxed) {
+            return Err(StoreError::Stopped("the index is damaged; a restart builds it again".to_owned()));
+        }
+        if self.reader.shared.live().state.is_old(write) {
+            return Err(StoreError::Conflict);
+        }
+        Ok(())
     }
 
     /// Stops in good order: the next start finds everything as it is, and reads nothing again. What fails of the index
     /// costs that start a moment, and nothing else.
     pub fn close(self) -> Result<(), StoreError> {
-        let settled = self.reader.shared.settle();
-        let Self { stop, log, .. } = self;
+        let Self { stop, way, reader, .. } = self;
+        let log = match way {
+            Way::Here(log) => Some(*log),
+            Way::Flow(flow) => flow.end(),
+            Way::Gone => None,
+        };
+        let log = log.ok_or_else(|| StoreError::Stopped("the one who writes the log is gone".to_owned()))?;
+        let settled = reader.shared.durable.sound().and_then(|()| reader.shared.settle());
         drop(stop);
         log.close()?;
         settled
@@ -129,17 +200,30 @@ impl<D: Disk> Embedded<D> {
 
 impl<D: Disk> Shared<D> {
     /// Takes a frame into the state, once the index has it: whoever sees a commit finds its entries.
-    fn apply(&self, frame: FrameNumber, mut write: Write, bytes: u64) {
-        keep_places(&mut write, frame);
-        let segment = self.frames.log().segment_of(frame);
+    fn apply(&self, frame: FrameNumber, write: &Write) -> Option<expiry::Segment> {
         let mut live = self.live_mut();
-        let expiring = expiry::expiring(&live.state, &write);
+        let expiring = expiry::expiring(&live.state, write);
         live.state.apply(write);
-        if let Some(expiring) = expiring {
-            live.expiries.note(segment, expiring);
-        }
-        live.bytes += bytes;
+        keep_places(&mut live.state, write, frame);
         live.applied = frame;
+        if write.is_registry() {
+            live.registry = frame;
+        }
+        expiring
+    }
+
+    /// A frame is in the log: so many bytes, of which this expires.
+    fn settled(&self, frame: FrameNumber, expiring: Option<expiry::Segment>, bytes: u64) {
+        let segment = self.frames.log().segment_of(frame);
+        {
+            let mut live = self.live_mut();
+            if let Some(expiring) = expiring {
+                live.expiries.note(segment, expiring);
+            }
+            live.bytes += bytes;
+            live.settled = frame;
+        }
+        self.durable.advance(frame);
     }
 }
 
@@ -170,27 +254,59 @@ impl<D: Disk> Store for Embedded<D> {
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
-        if self.reader.shared.spoiled.load(Ordering::Relaxed) {
-            return Err(StoreError::Stopped("the index is damaged; a restart builds it again".to_owned()));
+        self.begin(write)?.wait()
+    }
+
+    fn begin(&mut self, write: Write) -> Result<Begun, StoreError> {
+        self.check(&write)?;
+        let frame = self.last().next();
+        match &self.way {
+            Way::Here(_) => {
+                let early = planted!(AppliedBeforeDurable).then(|| {
+                    let expiring = self.take_in(frame, &write);
+                    self.reader.shared.durable.advance(frame);
+                    expiring
+                });
+                let bytes = self.write_here(&write)?;
+                let expiring = early.unwrap_or_else(|| self.take_in(frame, &write));
+                self.reader.shared.settled(frame, expiring, bytes);
+                Ok(Begun::durable())
+            }
+            Way::Flow(_) => {
+                self.reader.shared.durable.sound()?;
+                self.beside.room.claim(rough_bytes(&write))?;
+                let expiring = self.take_in(frame, &write);
+                let (promise, begun) = begun();
+                if let Way::Flow(flow) = &self.way {
+                    flow.hand_over(Job { frame, write, expiring, promise });
+                }
+                Ok(begun)
+            }
+            Way::Gone => Err(StoreError::Stopped("the store was closed".to_owned())),
         }
-        if self.reader.shared.live().state.is_old(&write) {
-            return Err(StoreError::Conflict);
-        }
-        if planted!(AppliedBeforeDurable) {
-            let frame = self.log.last().next();
-            let numbers = self.reader.shared.live().state.numbers(&write);
-            self.records.fill(frame, &write, &numbers);
-            self.reader.shared.index.insert(frame, &self.records);
-            self.reader.shared.apply(frame, write.clone(), 0);
-        }
-        encode(&write, &mut self.sections);
-        let frame = self.log.append(&self.sections.lasting, &self.sections.expiring)?;
-        let shared = &self.reader.shared;
-        let numbers = shared.live().state.numbers(&write);
-        self.records.fill(frame, &write, &numbers);
-        shared.index.insert(frame, &self.records);
-        shared.apply(frame, write, (self.sections.lasting.len() + self.sections.expiring.len()) as u64);
-        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.reader.shared.durable.wait(self.last())
+    }
+}
+
+/// About how large a commit will be. It decides only when the disk counts as full, and that has room to spare.
+fn rough_bytes(write: &Write) -> u64 {
+    let entries = write.streams.iter().flat_map(|stream| &stream.changes.entries);
+    let attempts = write.streams.iter().map(|stream| stream.changes.attempts.len() as u64);
+    let requests = write.requests.iter().map(|(_, record)| record.body.len() as u64 + 256);
+    entries.map(|entry| entry.document.len() as u64 + 256).sum::<u64>()
+        + attempts.sum::<u64>() * 512
+        + requests.sum::<u64>()
+        + 64 * 1024
+}
+
+impl Write {
+    /// Does it change what is [looked up](crate::state::Keeper::look_up)?
+    fn is_registry(&self) -> bool {
+        !(self.tenants.is_empty() && self.handlers.is_empty() && self.keys.is_empty())
+            || self.streams.iter().any(|stream| stream.version.is_some())
     }
 }
 

@@ -8,6 +8,8 @@
 
 pub mod seam;
 
+pub mod begun;
+
 pub mod turn;
 
 mod state;

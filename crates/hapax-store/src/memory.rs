@@ -85,14 +85,14 @@ impl Store for Memory {
             let attempts = stream.changes.attempts.iter().map(|attempt| (attempt.number, Arc::clone(attempt)));
             ledger.attempts.extend(attempts);
         }
-        kept.state.apply(write);
+        kept.state.apply(&write);
         Ok(())
     }
 }
 
 impl Keeper for Memory {
-    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> T {
-        at(&self.kept().state)
+    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
+        Ok(at(&self.kept().state))
     }
 
     fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {

@@ -18,6 +18,8 @@ use hapax_core::time::Time;
 use hapax_core::view::AttemptView;
 use serde::Serialize;
 
+use crate::begun::Begun;
+
 /// A stream of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamKey {
@@ -201,7 +203,8 @@ impl std::error::Error for StoreError {}
 /// 2. `commit` returns [`StoreError::Conflict`] if anything that it rests on has changed since `load` (heads, contracts,
 ///    claims, handlers, answered requests, keys), and writes nothing. A store may keep others from changing it instead:
 ///    then `load` waits for them, and lets go of what was loaded before.
-/// 3. `load` sees every commit that returned `Ok` before it was called.
+/// 3. `load` sees every commit that returned `Ok` before it was called, and every one that was begun; a reader sees
+///    nothing that is not durable.
 /// 4. Nothing that one tenant wrote is found with the key of another.
 /// 5. A tenant's salt is made once and never changes.
 pub trait Store {
@@ -219,6 +222,17 @@ pub trait Store {
 
     /// Writes all that a turn led to.
     fn commit(&mut self, write: Write) -> Result<(), StoreError>;
+
+    /// Begins to write all that a turn led to. The next turn may be loaded and judged before it is durable, but nothing is
+    /// answered before that. An error means that nothing was begun.
+    fn begin(&mut self, write: Write) -> Result<Begun, StoreError> {
+        self.commit(write).map(|()| Begun::durable())
+    }
+
+    /// Waits for all that was begun.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Nothing will be committed of what was loaded: whoever waits for it may go on.
     fn let_go(&mut self) {}

@@ -129,39 +129,39 @@ impl State {
     }
 
     /// The only way into the state.
-    pub(crate) fn apply(&mut self, write: Write) {
+    pub(crate) fn apply(&mut self, write: &Write) {
         self.commits.0 += 1;
-        for (name, salt) in write.tenants {
-            self.tenants.entry(name).or_insert(salt);
+        for (name, salt) in &write.tenants {
+            self.tenants.entry(Arc::clone(name)).or_insert(*salt);
         }
-        for stream in write.streams {
+        for stream in &write.streams {
             self.stream(&stream.key).apply(stream);
         }
-        for (key, handler) in write.handlers {
-            match self.handlers.get_mut(&key) {
-                Some(handling) => handling.handler = handler,
-                None => _ = self.handlers.insert(key, Handling::new(handler)),
+        for (key, handler) in &write.handlers {
+            match self.handlers.get_mut(key) {
+                Some(handling) => handling.handler = handler.clone(),
+                None => _ = self.handlers.insert(key.clone(), Handling::new(handler.clone())),
             }
         }
-        for (key, change) in write.states {
-            if let Some(handling) = self.handlers.get_mut(&key) {
-                handling.state.apply(change);
+        for (key, change) in &write.states {
+            if let Some(handling) = self.handlers.get_mut(key) {
+                handling.state.apply(*change);
             }
         }
-        for ((key, name), lane) in write.handler_lanes {
-            if let Some(handling) = self.handlers.get_mut(&key) {
-                handling.lanes.insert(name, lane);
+        for ((key, name), lane) in &write.handler_lanes {
+            if let Some(handling) = self.handlers.get_mut(key) {
+                handling.lanes.insert(Arc::clone(name), lane.clone());
             }
         }
-        for ((key, identity), claim) in write.claims {
-            if let Some(handling) = self.handlers.get_mut(&key) {
-                handling.put(identity, claim);
+        for ((key, identity), claim) in &write.claims {
+            if let Some(handling) = self.handlers.get_mut(key) {
+                handling.put(*identity, claim.clone());
             }
         }
-        for (key, record) in write.requests {
-            self.requests.insert(key, record.at, record);
+        for (key, record) in &write.requests {
+            self.requests.insert(key.clone(), record.at, record.clone());
         }
-        self.keys.extend(write.keys.into_iter().map(|key| (key.hash, key)));
+        self.keys.extend(write.keys.iter().map(|key| (key.hash, key.clone())));
     }
 }
 

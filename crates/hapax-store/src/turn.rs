@@ -16,8 +16,9 @@ mod decide;
 mod prepare;
 mod registry;
 
-pub use ask::{Answer, Ask, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission};
+pub use ask::{Answer, Ask, Body, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission};
 
+use crate::begun::Begun;
 use crate::seam::{Loaded, Store, StoreError, StreamWrite, Write};
 use decide::Working;
 
@@ -30,7 +31,9 @@ const TRIES_MAX: usize = 3;
 pub fn turn(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
     let mut answers = Vec::with_capacity(requests.len());
     for together in commits(requests) {
-        answers.extend(take(store, together)?);
+        let (more, begun) = begin(store, together)?;
+        begun.wait()?;
+        answers.extend(more);
     }
     Ok(answers)
 }
@@ -44,7 +47,9 @@ fn puts_contract(request: &Request) -> bool {
     matches!(request.ask, Ask::PutContract { .. })
 }
 
-fn take(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>, StoreError> {
+/// Takes a turn of requests that are committed together. The answers may leave once it is durable; until then the next turn
+/// may be taken.
+pub fn begin(store: &mut impl Store, requests: &mut [Request]) -> Result<(Vec<Answer>, Begun), StoreError> {
     for _ in 0..TRIES_MAX {
         let prepared = prepare::prepare(store.reader(), requests)?;
         let loaded = store.load(&prepared.needs)?;
@@ -61,16 +66,25 @@ fn take(store: &mut impl Store, requests: &mut [Request]) -> Result<Vec<Answer>,
         let write = working.into_write();
         if write.is_empty() {
             store.let_go();
-            return Ok(answers);
+            return Ok((answers, seen(store)?));
         }
-        let committed = if cfg!(feature = "planted") { apart::commit(store, write) } else { store.commit(write) };
-        match committed {
-            Ok(()) => return Ok(answers),
+        let begun = if cfg!(feature = "planted") {
+            apart::commit(store, write).map(|()| Begun::durable())
+        } else {
+            store.begin(write)
+        };
+        match begun {
+            Ok(begun) => return Ok((answers, begun)),
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error),
         }
     }
     Err(StoreError::Conflict)
+}
+
+/// A turn that writes nothing rests on what was begun before it all the same.
+fn seen(store: &mut impl Store) -> Result<Begun, StoreError> {
+    store.settle().map(|()| Begun::durable())
 }
 
 impl Write {

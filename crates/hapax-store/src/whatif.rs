@@ -127,7 +127,7 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
             seen += 1;
             let inside =
                 question.from.is_none_or(|from| attempt.at() >= from) && question.to.is_none_or(|to| attempt.at() < to);
-            let [now] = answer.receipts.as_slice() else { continue };
+            let [now] = answer.receipts() else { continue };
             if !inside {
                 continue;
             }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use hapax_core::entry::Caller;
+use hapax_core::facts::Spread;
 
 use super::put::{Put, bits};
 use super::{DIRECTORY_AT, RECORDS_AT, caller};
@@ -23,7 +24,7 @@ pub(super) struct Draft<'w, 'o> {
 /// Names, each once.
 #[derive(Default)]
 struct Names<'w> {
-    places: HashMap<&'w str, u64>,
+    places: HashMap<&'w str, u64, Spread>,
     list: Vec<&'w str>,
     /// The one asked for last: runs of one lane are common.
     last: Option<(&'w str, u64)>,
@@ -51,7 +52,11 @@ impl<'w, 'o> Draft<'w, 'o> {
         out.clear();
         out.push(version);
         out.extend_from_slice(&[0; RECORDS_AT - DIRECTORY_AT]);
-        let names = Names { places: HashMap::with_capacity(names), list: Vec::with_capacity(names), last: None };
+        let names = Names {
+            places: HashMap::with_capacity_and_hasher(names, Spread::default()),
+            list: Vec::with_capacity(names),
+            last: None,
+        };
         Self { out, names, callers: Vec::new(), ends: Vec::with_capacity(records) }
     }
 

@@ -144,18 +144,19 @@ impl<D: Disk> Index<D> {
         self.tables().into_iter().zip(new).try_for_each(|(table, records)| table.replay(frame, records))
     }
 
-    /// Does some of what is due. Answers whether there is more.
-    pub(super) fn upkeep(&self) -> Result<bool, TableError> {
+    /// Does some of what is due, with what is durable. Answers whether there is more.
+    pub(super) fn upkeep(&self, durable: FrameNumber) -> Result<bool, TableError> {
         for table in self.tables() {
-            if table.upkeep()? {
+            if table.upkeep_to(durable)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    pub(super) fn flush(&self) -> Result<(), TableError> {
-        self.tables().into_iter().try_for_each(Table::flush)
+    /// Writes everything that is in memory, once it is durable.
+    pub(super) fn flush(&self, durable: impl Fn(FrameNumber) -> Result<(), TableError>) -> Result<(), TableError> {
+        self.tables().into_iter().try_for_each(|table| table.flush_once(&durable))
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {

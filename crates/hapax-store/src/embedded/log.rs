@@ -110,7 +110,7 @@ pub struct Log<D: Disk> {
     options: Options,
     file: D::File,
     witness: Witness<D::File>,
-    reserve: Reserve,
+    reserve: Arc<Mutex<Reserve>>,
     spare: Arc<Slot<D::File>>,
     /// Held by the one compaction that is under way.
     compacting: Arc<Mutex<()>>,
@@ -124,6 +124,34 @@ pub struct Log<D: Disk> {
     buffer: Vec<u8>,
     /// Shared with what is under way in other threads, for as long as it is: the next process must not meet it.
     lock: Arc<D::Lock>,
+}
+
+/// What is done beside the one that writes, from other threads.
+pub struct Beside<D: Disk> {
+    /// Is there room?
+    pub room: Room<D>,
+    /// Makes the next segment.
+    pub spare: Spare<D>,
+    /// Rewrites the sealed ones.
+    pub compactor: Compactor<D>,
+}
+
+/// Says whether there is room for a frame before it is encoded, so that nothing is decided that cannot be written.
+pub struct Room<D: Disk> {
+    reader: Reader<D>,
+    reserve: Arc<Mutex<Reserve>>,
+    spare: Arc<Slot<D::File>>,
+    segment_bytes: u64,
+}
+
+impl<D: Disk> Room<D> {
+    /// Is there room for a frame of about this size, beside one that is on its way? `Low` leaves everything as it was.
+    pub fn claim(&self, bytes: u64) -> Result<(), LogError> {
+        self.reader.sound()?;
+        let wanted =
+            if self.spare.has_room(bytes.saturating_mul(2), self.segment_bytes) { 0 } else { self.segment_bytes };
+        reserve::locked(&self.reserve).claim(self.reader.disk(), wanted)
+    }
 }
 
 impl<D: Disk> Log<D> {
@@ -143,6 +171,18 @@ impl<D: Disk> Log<D> {
     /// # Panics
     /// If a section is larger than [`SECTION_BYTES_MAX`].
     pub fn append(&mut self, lasting: &[u8], expiring: &[u8]) -> Result<FrameNumber, LogError> {
+        self.write(lasting, expiring, true)
+    }
+
+    /// The same for a frame whose room was [claimed](Room::claim) before.
+    ///
+    /// # Panics
+    /// If a section is larger than [`SECTION_BYTES_MAX`].
+    pub fn append_claimed(&mut self, lasting: &[u8], expiring: &[u8]) -> Result<FrameNumber, LogError> {
+        self.write(lasting, expiring, false)
+    }
+
+    fn write(&mut self, lasting: &[u8], expiring: &[u8], claims: bool) -> Result<FrameNumber, LogError> {
         self.reader.sound()?;
         assert!(lasting.len().max(expiring.len()) <= SECTION_BYTES_MAX, "a section is at most a gibibyte");
         let header = Header {
@@ -153,9 +193,11 @@ impl<D: Disk> Log<D> {
         };
         let fits = self.end + header.extent() <= self.capacity;
         let segment_bytes = self.options.segment_bytes.max(FIRST + header.extent()).next_multiple_of(SECTOR);
-        // The room for a spare is taken already.
-        let room = if fits || self.spare.has(segment_bytes) { 0 } else { segment_bytes };
-        self.reserve.claim(self.reader.disk(), room)?;
+        if claims {
+            // The room for a spare is taken already.
+            let room = if fits || self.spare.has(segment_bytes) { 0 } else { segment_bytes };
+            reserve::locked(&self.reserve).claim(self.reader.disk(), room)?;
+        }
         if !fits {
             self.rotate(segment_bytes)?;
         }
@@ -226,6 +268,13 @@ impl<D: Disk> Log<D> {
         self.reader.clone()
     }
 
+    /// For all that is done beside the one that writes.
+    pub fn beside(&self) -> Beside<D> {
+        let (reader, reserve, spare) = (self.reader(), Arc::clone(&self.reserve), Arc::clone(&self.spare));
+        let room = Room { reader, reserve, spare, segment_bytes: self.options.segment_bytes };
+        Beside { room, spare: self.spare(), compactor: self.compactor() }
+    }
+
     /// For making the next segment in another thread.
     pub fn spare(&self) -> Spare<D> {
         let (slot, lock) = (Arc::clone(&self.spare), Arc::downgrade(&self.lock));
@@ -240,7 +289,7 @@ impl<D: Disk> Log<D> {
     /// How much room there is, and whether it is too little to take anything.
     pub fn space(&self) -> Result<Space, LogError> {
         self.reader.sound()?;
-        self.reserve.ask(self.reader.disk(), 0)
+        reserve::locked(&self.reserve).ask(self.reader.disk(), 0)
     }
 
     /// Makes the witness exact and lets the next process in, once what is under way in other threads has ended.

@@ -1,6 +1,7 @@
 //! Reading the store in a directory: the working state in memory, entries and attempts out of the log.
 //!
-//! What holds: every question is answered as of one commit, the last that was applied when it was asked. The tables may
+//! What holds: every question is answered as of one commit, the last that was applied when it was asked, and not before
+//! that one is durable. The tables may
 //! know later frames by then; what lies in those is passed over. So nobody sees an entry whose lane does not know it.
 //!
 //! Nothing is held up for long: the state is looked at under a lock for as long as a lookup takes, and the log is read
@@ -21,11 +22,12 @@ use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
 
 use super::disk::{Disk, DiskFile};
+use super::durable::Durable;
 use super::expiry::Expiries;
 use super::frames::{Frames, entry_at, lasting};
 use super::index::table::{Place, TableError};
 use super::index::{Index, Walk, id_prefix};
-use super::log::{FrameNumber, LogId};
+use super::log::{Frame, FrameNumber, LogId};
 use super::snapshot;
 use super::upkeep::Work;
 use crate::seam::{AttemptFilter, Figures, Page, StoreError, StreamKey};
@@ -51,6 +53,8 @@ pub(super) struct Shared<D: Disk> {
     pub(super) frames: Frames<D>,
     /// Held by whoever writes the index.
     pub(super) work: Mutex<Work<D::File>>,
+    /// How far the log is durable.
+    pub(super) durable: Durable,
     /// The index was found to be damaged: nothing more of it is written, and the next start builds it again.
     pub(super) spoiled: AtomicBool,
 }
@@ -59,7 +63,12 @@ pub(super) struct Shared<D: Disk> {
 #[derive(Debug, Default)]
 pub(super) struct Live {
     pub(super) state: State,
+    /// The last that was decided. It may not be durable yet.
     pub(super) applied: FrameNumber,
+    /// The last that is in the log, and of which the expiries know.
+    pub(super) settled: FrameNumber,
+    /// The last that changed what is looked up: tenants, contracts, handlers, keys.
+    pub(super) registry: FrameNumber,
     pub(super) expiries: Expiries,
     /// Bytes of frames that were applied since the start: how much a start would have to read again.
     pub(super) bytes: u64,
@@ -90,10 +99,21 @@ impl<D: Disk> Shared<D> {
         self.live.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn standing(&self, stream: &StreamKey) -> Option<Standing> {
-        let live = self.live();
-        let found = live.state.streams.get(stream)?;
-        Some(Standing { number: found.number, head: found.head, applied: live.applied })
+    /// Where a stream stands, once that is durable.
+    fn standing(&self, stream: &StreamKey) -> Result<Option<Standing>, StoreError> {
+        let (found, applied) = {
+            let live = self.live();
+            let found = live.state.streams.get(stream);
+            (found.map(|it| Standing { number: it.number, head: it.head, applied: live.applied }), live.applied)
+        };
+        self.durable.wait(applied)?;
+        Ok(found)
+    }
+
+    /// A frame, once it is durable.
+    fn frame(&self, number: FrameNumber) -> Result<Arc<Frame>, StoreError> {
+        self.durable.wait(number)?;
+        self.frames.get(number)
     }
 
     /// All entries with an id that is an event's, newest first within an identity.
@@ -135,13 +155,27 @@ impl<D: Disk> Shared<D> {
 }
 
 impl<D: Disk> Keeper for EmbeddedReader<D> {
-    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> T {
-        at(&self.shared.live().state)
+    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
+        let (seen, applied) = {
+            let live = self.shared.live();
+            (at(&live.state), live.applied)
+        };
+        self.shared.durable.wait(applied)?;
+        Ok(seen)
+    }
+
+    fn look_up<T>(&self, at: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
+        let (seen, changed) = {
+            let live = self.shared.live();
+            (at(&live.state), live.registry)
+        };
+        self.shared.durable.wait(changed)?;
+        Ok(seen)
     }
 
     fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
         let mut found = Vec::new();
-        let Some(standing) = self.shared.standing(stream) else { return Ok(found) };
+        let Some(standing) = self.shared.standing(stream)? else { return Ok(found) };
         let last = standing.head.offset.min(after.saturating_add(limit as u64));
         if after >= last {
             return Ok(found);
@@ -169,7 +203,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
     }
 
     fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
-        let Some(standing) = self.shared.standing(stream) else { return Ok(None) };
+        let Some(standing) = self.shared.standing(stream)? else { return Ok(None) };
         for place in self.shared.sound(self.shared.index.entries_of(standing.number, identity))? {
             if standing.has(&place)
                 && let Some(entry) = self.shared.frames.entry(place, identity)?
@@ -181,7 +215,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
     }
 
     fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
-        let Some(standing) = self.shared.standing(stream) else { return Ok(Vec::new()) };
+        let Some(standing) = self.shared.standing(stream)? else { return Ok(Vec::new()) };
         let mut found = self.shared.with_id(&standing, id)?;
         // The newest of an identity comes first, and stays.
         found.sort_by_key(|entry| entry.identity);
@@ -197,7 +231,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
         after: u64,
         limit: usize,
     ) -> Result<Page<AttemptView, u64>, StoreError> {
-        match self.shared.standing(stream) {
+        match self.shared.standing(stream)? {
             Some(standing) => self.shared.attempts(stream, &standing, filter, after, limit),
             None => Ok(Page::default()),
         }

@@ -14,6 +14,7 @@ use hapax_core::planted;
 
 use super::codec::{Sections, decode_bare};
 use super::disk::Disk;
+use super::durable::Durable;
 use super::expiry::Expiries;
 use super::frames::{Frames, unreadable};
 use super::index::table::TableError;
@@ -22,7 +23,7 @@ use super::log::{Check, Frame, FrameNumber, Log, LogError, LogId, Opened};
 use super::reader::{EmbeddedReader, Live, Shared};
 use super::snapshot;
 use super::upkeep::Work;
-use super::{Embedded, Options, Stop};
+use super::{Embedded, Options, Stop, Way};
 use crate::seam::{StoreError, Write};
 
 /// How far a start has come.
@@ -71,9 +72,20 @@ impl<D: Disk> Embedded<D> {
             Err(Some(error)) => return Err(error),
             Err(None) => rebuild(&disk, &log, options, progress)?,
         };
-        let shared = Arc::new(shared);
+        shared.durable.advance(log.last());
+        let (shared, beside) = (Arc::new(shared), log.beside());
         let (stop, reader) = (Stop(Arc::clone(&shared)), EmbeddedReader { shared });
-        Ok((Self { stop, log, reader, sections: Sections::default(), records: Records::default() }, opened))
+        Ok((
+            Self {
+                stop,
+                way: Way::Here(Box::new(log)),
+                beside,
+                reader,
+                sections: Sections::default(),
+                records: Records::default(),
+            },
+            opened,
+        ))
     }
 }
 
@@ -94,6 +106,7 @@ fn replay<D: Disk>(
         index,
         frames: Frames::new(log.reader(), options.frames_bytes_max),
         work: Mutex::new(Work::new(options.upkeep.clone(), snapshot)),
+        durable: Durable::new(log.last()),
         spoiled: AtomicBool::new(false),
     };
     Replay { shared: &shared, applied, shows, expiries, rebuilds }.run(log, progress)?;
@@ -239,7 +252,8 @@ impl<D: Disk> Replay<'_, D> {
             let what = format!("frame {number} does not continue the heads before it");
             return Err(self.rebuilds.then_some(StoreError::Corrupt(what)));
         }
-        self.shared.apply(number, write, bytes);
+        let expiring = self.shared.apply(number, &write);
+        self.shared.settled(number, expiring, bytes);
         if number == self.shows {
             self.shared.live_mut().expiries.clone_from(&self.expiries);
         }

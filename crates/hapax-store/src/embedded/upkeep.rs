@@ -16,6 +16,7 @@ use super::codec::decode_bare;
 use super::disk::{Disk, DiskFile};
 use super::expiry::{self, Expiries, Sweep, forget, sweep};
 use super::frames::unreadable;
+use super::index::table::TableError;
 use super::log::{Compactor, FrameNumber, LogError, Spare};
 use super::reader::Shared;
 use super::snapshot::Writing;
@@ -118,7 +119,7 @@ impl<D: Disk> Upkeep<D> {
         for _ in 0..TASKS {
             work.turn = (work.turn + 1) % TASKS;
             let did = match work.turn {
-                0 => shared.sound(shared.index.upkeep())?,
+                0 => shared.sound(shared.index.upkeep(shared.durable.reached()))?,
                 1 => shared.flush_if_due(&mut work)?,
                 2 => shared.snapshot_if_due(&mut work)?,
                 3 => shared.forget_if_due(&mut work, now),
@@ -170,6 +171,11 @@ impl<D: Disk> Upkeep<D> {
         fault.map_or(Ok(true), Err)
     }
 
+    /// Was the store closed, so that nothing is due any more?
+    pub fn is_closed(&self) -> bool {
+        self.shared.work().closed
+    }
+
     /// Bytes in memory for the index: the newest records of the tables, and the filters of the others.
     pub fn index_memory_bytes(&self) -> u64 {
         self.shared.index.memory_bytes()
@@ -188,9 +194,15 @@ impl<D: Disk> Shared<D> {
         if applied - work.flushed_at < work.options.flush_log_bytes {
             return Ok(false);
         }
-        self.sound(self.index.flush())?;
+        self.flush()?;
         work.flushed_at = applied;
         Ok(true)
+    }
+
+    /// Writes the tables. What they say of a frame must not outlive it.
+    fn flush(&self) -> Result<(), StoreError> {
+        let durable = |frame| self.durable.wait(frame).map_err(|error| TableError::Io(error.to_string()));
+        self.sound(self.index.flush(durable))
     }
 
     fn snapshot_if_due(&self, work: &mut Work<D::File>) -> Result<bool, StoreError> {
@@ -249,7 +261,7 @@ impl<D: Disk> Shared<D> {
         if self.spoiled.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.sound(self.index.flush())?;
+        self.flush()?;
         let (applied, bytes) = {
             let live = self.live();
             (live.applied, live.bytes)

@@ -24,8 +24,14 @@ use crate::seam::{
 
 /// A store whose working state is in memory, wherever its ledger is.
 pub(crate) trait Keeper {
-    /// Looks at the state, which stands still meanwhile.
-    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> T;
+    /// Looks at the state, which stands still meanwhile. What was seen is durable.
+    fn look<T>(&self, at: impl FnOnce(&State) -> T) -> Result<T, StoreError>;
+
+    /// The same for what changes seldom: tenants, contracts, handlers as declared, keys. Nobody waits for a commit that
+    /// changes none of them.
+    fn look_up<T>(&self, at: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
+        self.look(at)
+    }
 
     /// The entries after an offset, at most so many.
     fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError>;
@@ -51,32 +57,32 @@ pub(crate) trait Keeper {
 
 impl<K: Keeper> Read for K {
     fn tenants(&self) -> Result<Vec<Arc<str>>, StoreError> {
-        Ok(self.look(|state| state.tenants.keys().cloned().collect()))
+        self.look_up(|state| state.tenants.keys().cloned().collect())
     }
 
     fn salt(&self, tenant: &str) -> Result<Option<[u8; 32]>, StoreError> {
-        Ok(self.look(|state| state.tenants.get(tenant).copied()))
+        self.look_up(|state| state.tenants.get(tenant).copied())
     }
 
     fn streams(&self, tenant: &str, after: &str, limit: usize) -> Result<Page<StreamRecord, Arc<str>>, StoreError> {
         let from = StreamKey { tenant: Arc::from(tenant), stream: Arc::from(after) };
-        Ok(self.look(|state| {
+        self.look(|state| {
             let rest = state.streams.range((Bound::Excluded(from), Bound::Unbounded));
             let mine = rest.take_while(|(key, _)| *key.tenant == *tenant);
             page(mine, limit, |(key, _)| Arc::clone(&key.stream), |_| true, |(key, stream)| stream.record(key))
-        }))
+        })
     }
 
     fn stream(&self, stream: &StreamKey) -> Result<Option<StreamRecord>, StoreError> {
-        Ok(self.look(|state| state.streams.get(stream).map(|found| found.record(stream))))
+        self.look(|state| state.streams.get(stream).map(|found| found.record(stream)))
     }
 
     fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError> {
-        Ok(self.look(|state| state.streams.get(stream).map(Stream::versions).unwrap_or_default()))
+        self.look_up(|state| state.streams.get(stream).map(Stream::versions).unwrap_or_default())
     }
 
     fn head(&self, stream: &StreamKey) -> Result<Head, StoreError> {
-        Ok(self.look(|state| state.streams.get(stream).map(|stream| stream.head).unwrap_or_default()))
+        self.look(|state| state.streams.get(stream).map(|stream| stream.head).unwrap_or_default())
     }
 
     fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
@@ -92,7 +98,7 @@ impl<K: Keeper> Read for K {
     }
 
     fn lane(&self, stream: &StreamKey, lane: &str) -> Result<Option<LaneRecord>, StoreError> {
-        Ok(self.look(|state| state.streams.get(stream)?.lanes.get(lane).map(Track::record)))
+        self.look(|state| state.streams.get(stream)?.lanes.get(lane).map(Track::record))
     }
 
     fn lanes(
@@ -104,15 +110,15 @@ impl<K: Keeper> Read for K {
     ) -> Result<Named<LaneRecord>, StoreError> {
         let takes = |(_, track): &(&Arc<str>, &Track)| !open_gaps || track.lane.counts.open > 0;
         let show = |(name, track): (&Arc<str>, &Track)| (Arc::clone(name), track.record());
-        Ok(self.look(|state| {
+        self.look(|state| {
             let Some(stream) = state.streams.get(stream) else { return Page::default() };
             let rest = stream.lanes.range::<str, _>((Bound::Excluded(after), Bound::Unbounded));
             page(rest, limit, |(name, _)| Arc::clone(name), takes, show)
-        }))
+        })
     }
 
     fn counter(&self, stream: &StreamKey, key: &CounterKey) -> Result<CounterRecord, StoreError> {
-        Ok(self.look(|state| state.streams.get(stream).map(|stream| stream.counter(key)).unwrap_or_default()))
+        self.look(|state| state.streams.get(stream).map(|stream| stream.counter(key)).unwrap_or_default())
     }
 
     fn counters(
@@ -130,12 +136,12 @@ impl<K: Keeper> Read for K {
         });
         let from = after.map(Bound::Excluded).or(first.as_ref().map(Bound::Included)).unwrap_or(Bound::Unbounded);
         let takes = |(key, _): &(&CounterKey, &Counter)| filter.takes(key);
-        Ok(self.look(|state| {
+        self.look(|state| {
             let Some(stream) = state.streams.get(stream) else { return Page::default() };
             let rest = stream.counters.range::<CounterKey, _>((from, Bound::Unbounded));
             let rest = rest.take_while(|(key, _)| filter.name.as_ref().is_none_or(|name| *name == key.name));
             page(rest, limit, |(key, _)| (*key).clone(), takes, |(key, _)| (key.clone(), stream.counter(key)))
-        }))
+        })
     }
 
     fn attempts(
@@ -149,24 +155,24 @@ impl<K: Keeper> Read for K {
     }
 
     fn handler(&self, handler: &HandlerKey) -> Result<Option<(Handler, HandlerState)>, StoreError> {
-        Ok(self.look(|state| {
+        self.look(|state| {
             state.handlers.get(handler).map(|handling| (handling.handler.clone(), handling.state.clone()))
-        }))
+        })
     }
 
     fn handlers(&self, tenant: &str, after: &str, limit: usize) -> Result<Named<(Handler, HandlerState)>, StoreError> {
         let from = HandlerKey { tenant: Arc::from(tenant), handler: Arc::from(after) };
         let name = |key: &HandlerKey| Arc::clone(&key.handler);
         let show = |key: &HandlerKey, it: &Handling| (name(key), (it.handler.clone(), it.state.clone()));
-        Ok(self.look(|state| {
+        self.look(|state| {
             let rest = state.handlers.range((Bound::Excluded(from), Bound::Unbounded));
             let mine = rest.take_while(|(key, _)| *key.tenant == *tenant);
             page(mine, limit, |(key, _)| name(key), |_| true, |(key, handling)| show(key, handling))
-        }))
+        })
     }
 
     fn claim(&self, handler: &HandlerKey, identity: &Identity) -> Result<Option<Claim>, StoreError> {
-        Ok(self.look(|state| state.handlers.get(handler).and_then(|handling| handling.claims.get(identity)).cloned()))
+        self.look(|state| state.handlers.get(handler).and_then(|handling| handling.claims.get(identity)).cloned())
     }
 
     fn dead(
@@ -176,32 +182,32 @@ impl<K: Keeper> Read for K {
         limit: usize,
     ) -> Result<Page<Claim, Identity>, StoreError> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        Ok(self.look(|state| {
+        self.look(|state| {
             let Some(handling) = state.handlers.get(handler) else { return Page::default() };
             let rest = handling.dead.range::<Identity, _>((from, Bound::Unbounded));
             let letters = rest.filter_map(|identity| handling.claims.get(identity).map(|claim| (identity, claim)));
             page(letters, limit, |(identity, _)| **identity, |_| true, |(_, claim)| claim.clone())
-        }))
+        })
     }
 
     fn key(&self, hash: &Digest) -> Result<Option<Key>, StoreError> {
-        Ok(self.look(|state| state.keys.get(hash).cloned()))
+        self.look_up(|state| state.keys.get(hash).cloned())
     }
 
     fn keys(&self, tenant: &str) -> Result<Vec<Key>, StoreError> {
         let mine = |state: &State| state.keys.values().filter(|key| *key.tenant == *tenant).cloned().collect();
-        let mut keys: Vec<Key> = self.look(mine);
+        let mut keys: Vec<Key> = self.look_up(mine)?;
         keys.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
         Ok(keys)
     }
 
     fn needs_keys(&self) -> Result<bool, StoreError> {
         // Revoked ones count: a server that had keys never opens by itself.
-        Ok(self.look(|state| !state.keys.is_empty()))
+        self.look_up(|state| !state.keys.is_empty())
     }
 
     fn figures(&self) -> Result<Figures, StoreError> {
-        let (streams, handlers) = self.look(State::figures);
+        let (streams, handlers) = self.look(State::figures)?;
         Ok(Figures { streams, handlers, ..self.sizes()? })
     }
 }

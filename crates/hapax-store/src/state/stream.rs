@@ -41,6 +41,14 @@ pub(crate) struct Track {
     pub(crate) filled: BTreeMap<GapKey, (Gap, Time)>,
 }
 
+/// A lane, which is new if nobody knows it.
+fn track<'t>(lanes: &'t mut BTreeMap<Arc<str>, Track>, name: &Arc<str>) -> &'t mut Track {
+    if !lanes.contains_key(name) {
+        lanes.insert(Arc::clone(name), Track::default());
+    }
+    lanes.get_mut(name).expect("it was put there")
+}
+
 impl Track {
     pub(super) fn record(&self) -> LaneRecord {
         LaneRecord { lane: self.lane.clone(), gaps: self.gaps.clone(), filled: self.filled.values().copied().collect() }
@@ -100,38 +108,43 @@ impl Stream {
     }
 
     /// Losses that people recorded are in the log, and as rows of their lanes; nobody asks for more than that.
-    pub(super) fn apply(&mut self, write: StreamWrite) {
+    pub(super) fn apply(&mut self, write: &StreamWrite) {
         self.head = write.after;
-        if let Some((version, at)) = write.version
+        if let Some((version, at)) = &write.version
             && let Err(place) = self.versions.binary_search_by_key(&version.number, |(known, _)| known.number)
         {
-            self.versions.insert(place, (version, at));
+            self.versions.insert(place, (version.clone(), *at));
         }
-        let changes = write.changes;
-        for (name, lane) in changes.lanes {
-            let track = self.lanes.entry(name).or_default();
+        let changes = &write.changes;
+        for (name, lane) in &changes.lanes {
+            let track = track(&mut self.lanes, name);
             // Together they are what the lanes hold, so this never goes below nothing.
             self.gaps_open = self.gaps_open + lane.counts.open - track.lane.counts.open;
-            track.lane = lane;
+            track.lane.clone_from(lane);
         }
-        for (name, change) in changes.gaps {
-            let track = self.lanes.entry(name).or_default();
-            track.gaps.apply(&[change]);
+        for (name, change) in &changes.gaps {
+            let track = track(&mut self.lanes, name);
+            track.gaps.apply(std::slice::from_ref(change));
             if let GapChange::Filled(gap, at) = change {
-                track.filled.insert(gap.key(), (gap, at));
+                track.filled.insert(gap.key(), (*gap, *at));
             }
         }
-        for (nonce, at) in changes.nonces {
-            self.nonces.insert(nonce, at, ());
+        for (nonce, at) in &changes.nonces {
+            self.nonces.insert(*nonce, *at, ());
         }
-        self.counters.extend(changes.counters);
-        for (key, adjustment) in changes.adjustments {
-            let list = self.adjustments.entry(key).or_default();
+        for (key, counter) in &changes.counters {
+            match self.counters.get_mut(key) {
+                Some(known) => known.clone_from(counter),
+                None => _ = self.counters.insert(key.clone(), counter.clone()),
+            }
+        }
+        for (key, adjustment) in &changes.adjustments {
+            let list = self.adjustments.entry(key.clone()).or_default();
             if let Err(place) = list.binary_search_by_key(&adjustment.offset, |known| known.offset) {
-                list.insert(place, adjustment);
+                list.insert(place, adjustment.clone());
             }
         }
-        self.closed.extend(changes.closed);
+        self.closed.extend(changes.closed.iter().cloned());
     }
 
     pub(super) fn counter(&self, key: &CounterKey) -> CounterRecord {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hapax_core::contract::{Scope, Version};
 use hapax_core::entry::Entry;
-use hapax_core::event::{Door, Identity, read};
+use hapax_core::event::{Door, Identity, Reader};
 use hapax_core::manual::{Closing, Correction, find_counter};
 use hapax_core::period::Period;
 use hapax_core::planted;
@@ -122,10 +122,11 @@ fn submit(
         let event_bytes_max = submission.event_bytes_max;
         let lanes = submission.terms.lanes.clone();
         let covers: &(dyn Fn(&str) -> bool + Sync) = &|lane| lanes.cover(lane);
+        let mut reader = Reader::new(&version, submission.documents.len());
         let read_one = |(index, document): (usize, &Arc<[u8]>)| {
             let spare = spare.wrapping_add(index as u128);
             let door = Door { salt: &salt, now, spare, event_bytes_max, covers };
-            read(Arc::clone(document), &version, &door)
+            reader.read(Arc::clone(document), &door)
         };
         submission.events = submission.documents.iter().enumerate().map(read_one).collect();
     }

@@ -17,6 +17,8 @@ mod acts;
 mod busy;
 mod everything;
 mod expiry;
+mod flow;
+mod gate;
 mod index;
 mod threads;
 

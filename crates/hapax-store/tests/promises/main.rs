@@ -75,6 +75,10 @@ promises!(embedded, || {
     use hapax_store::embedded::{Embedded, Options, disk::SimDisk, log::LogId};
     Embedded::open(SimDisk::new(1), Options::default(), LogId([9; 16])).expect("an empty disk").0
 });
+promises!(embedded_that_flows, || {
+    use hapax_store::embedded::{Embedded, Options, disk::SimDisk, log::LogId};
+    Embedded::open(SimDisk::new(1), Options::default(), LogId([9; 16])).expect("an empty disk").0.flow()
+});
 promises!(embedded_and_busy, || {
     use super::busy::{Busy, options};
     Busy::open(&hapax_store::embedded::disk::SimDisk::new(1), options(), 1).expect("an empty disk").0

@@ -24,6 +24,7 @@ mod format;
 mod memory;
 mod merge;
 mod open;
+mod places;
 mod record;
 mod run;
 mod upkeep;

@@ -10,7 +10,7 @@
 //! anyone is told of it; and the directories are synced before anything in them is built upon.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::error::{Because, Corrupt, Failure, LogError, What};
 use super::format::{Link, LogId, Mark, SECTOR};
@@ -115,7 +115,7 @@ fn enter<D: Disk>(disk: D, options: Options, lock: D::Lock) -> Result<(Log<D>, O
     if seen.frame != last || !warnings.is_empty() {
         witness.put(last, &walk.link).map_err(opening)?;
     }
-    let reserve = Reserve::found(options.reserve_bytes, options.low_water_bytes, &names);
+    let reserve = Arc::new(Mutex::new(Reserve::found(options.reserve_bytes, options.low_water_bytes, &names)));
     let (next, link, end) = (walk.next, walk.link, walk.end);
     let known = Known { segments, last };
     let reader = Reader::new(disk, id, known);

@@ -6,6 +6,8 @@
 //!
 //! The reserve is no part of the truth: that it can not be made again is low disk, and never poison.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::error::{Failure, LogError};
 use super::segment::path;
 use crate::embedded::disk::{Disk, DiskFile};
@@ -20,6 +22,11 @@ pub struct Space {
     pub free: u64,
     /// Is that too little to take anything?
     pub low: bool,
+}
+
+/// Nothing in here panics half way.
+pub(super) fn locked(reserve: &Mutex<Reserve>) -> MutexGuard<'_, Reserve> {
+    reserve.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@
 //!
 //! Not here: a thread. The caller has one, and asks from time to time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Options;
@@ -43,6 +43,8 @@ impl<D: Disk> Clone for Spare<D> {
 #[derive(Debug)]
 pub(super) struct Slot<F> {
     wanted: AtomicBool,
+    /// How much of the current segment is left.
+    left: AtomicU64,
     ready: Mutex<Option<Ready<F>>>,
 }
 
@@ -55,12 +57,20 @@ pub(super) struct Ready<F> {
 
 impl<F> Slot<F> {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { wanted: AtomicBool::new(false), ready: Mutex::new(None) })
+        Arc::new(Self { wanted: AtomicBool::new(false), left: AtomicU64::new(0), ready: Mutex::new(None) })
     }
 
     /// Takes note of how far the current segment is filled.
     pub(super) fn filled(&self, end: u64, capacity: u64) {
         self.wanted.store(end >= capacity / 2, Ordering::Relaxed);
+        self.left.store(capacity.saturating_sub(end), Ordering::Relaxed);
+    }
+
+    /// Is there room for so much in the current segment, or a spare? One that is being made does not count yet.
+    pub(super) fn has_room(&self, bytes: u64, segment_bytes: u64) -> bool {
+        let spare =
+            || self.ready.try_lock().is_ok_and(|ready| ready.as_ref().is_some_and(|it| it.bytes >= segment_bytes));
+        bytes <= self.left.load(Ordering::Relaxed) || spare()
     }
 
     /// Is there a spare of at least this size? One that is being made is waited for.

@@ -11,13 +11,17 @@ use crate::codec::decode_bare;
 use crate::embedded::disk::Disk;
 use crate::embedded::frames::unreadable;
 use crate::embedded::log::FrameNumber;
-use crate::seam::{Loaded, StoreError, Write};
+use crate::seam::{Loaded, RequestRecord, StoreError, Write};
+use crate::state::State;
 
-/// Puts the place of each answer where the answer was, for the state.
-pub(in crate::embedded) fn keep_places(write: &mut Write, frame: FrameNumber) {
-    if !write.requests.is_empty() {
-        let place: Arc<[u8]> = Arc::from(frame.0.to_le_bytes());
-        write.requests.iter_mut().for_each(|(_, record)| record.body = Arc::clone(&place));
+/// Puts the place of each answer where the answer was, in the state.
+pub(in crate::embedded) fn keep_places(state: &mut State, write: &Write, frame: FrameNumber) {
+    if write.requests.is_empty() {
+        return;
+    }
+    let place: Arc<[u8]> = Arc::from(frame.0.to_le_bytes());
+    for (key, record) in &write.requests {
+        state.requests.insert(key.clone(), record.at, RequestRecord { body: Arc::clone(&place), ..record.clone() });
     }
 }
 
@@ -29,7 +33,7 @@ impl<D: Disk> Shared<D> {
             let place = <[u8; 8]>::try_from(&*record.body);
             let place =
                 place.map_err(|_| StoreError::Corrupt("an answered request has no place in the log".to_owned()))?;
-            let frame = self.frames.get(FrameNumber(u64::from_le_bytes(place)))?;
+            let frame = self.frame(FrameNumber(u64::from_le_bytes(place)))?;
             let expiring = (!frame.expiring.is_empty()).then_some(frame.expiring.as_slice());
             let write = decode_bare(&frame.lasting, expiring).map_err(|fault| unreadable(frame.number, &fault))?;
             let found = write.requests.into_iter().rfind(|(known, _)| known == key);

@@ -42,7 +42,7 @@ impl<D: Disk> Shared<D> {
         let mut known: HashSet<usize> = HashSet::new();
         for together in places.chunk_by(|(one, _), (other, _)| one.frame == other.frame) {
             let Some((first, _)) = together.first() else { continue };
-            let frame = self.frames.get(first.frame)?;
+            let frame = self.frame(first.frame)?;
             let lasting = lasting(&frame)?;
             for (place, position) in together {
                 let Asked { stream, identity } = asked[*position];

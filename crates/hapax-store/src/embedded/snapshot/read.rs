@@ -109,7 +109,7 @@ fn read<D: Disk>(disk: &D, log: &Log<D>, frame: FrameNumber) -> io::Result<Optio
 
 fn take_commit(state: &mut State, lasting: &[u8], expiring: &[u8]) -> Option<()> {
     let write = decode(lasting, (!expiring.is_empty()).then_some(expiring)).ok()?;
-    state.apply(write);
+    state.apply(&write);
     Some(())
 }
 

@@ -20,6 +20,8 @@ pub(in crate::embedded) struct Writing<F> {
     file: F,
     header: Header,
     part: Part,
+    /// The last frame of which the pieces may show something.
+    shows: FrameNumber,
     /// About so many things are in a piece.
     things: usize,
     /// How many pieces there are, and how many bytes.
@@ -32,6 +34,7 @@ impl<F: DiskFile> Writing<F> {
     /// Begins a snapshot of the state as it is and becomes.
     pub(in crate::embedded) fn begin<D: Disk<File = F>>(shared: &Shared<D>, things: usize) -> Result<Self, StoreError> {
         let frame = shared.live().applied;
+        shared.durable.wait(frame)?;
         let digest = match frame {
             FrameNumber::ORIGIN => [0; 32],
             frame => Sha256::digest(&shared.frames.get(frame)?.lasting).into(),
@@ -47,7 +50,16 @@ impl<F: DiskFile> Writing<F> {
         };
         let file = begun().map_err(writing)?;
         let bytes = header.encode().len() as u64;
-        Ok(Self { file, header, part: Part::Registry, things, pieces: 0, bytes, sections: Sections::default() })
+        Ok(Self {
+            file,
+            header,
+            part: Part::Registry,
+            shows: frame,
+            things,
+            pieces: 0,
+            bytes,
+            sections: Sections::default(),
+        })
     }
 
     /// The frame that it was begun with.
@@ -61,7 +73,11 @@ impl<F: DiskFile> Writing<F> {
         shared: &Shared<D>,
     ) -> Result<Option<u64>, StoreError> {
         if !matches!(self.part, Part::Done) {
-            let Piece { write, passed, .. } = gather(&shared.live().state, &mut self.part, self.things);
+            let Piece { write, passed, .. } = {
+                let live = shared.live();
+                self.shows = live.applied;
+                gather(&live.state, &mut self.part, self.things)
+            };
             if !write.is_empty() {
                 encode(&write, &mut self.sections);
                 let Sections { lasting, expiring } = std::mem::take(&mut self.sections);
@@ -75,9 +91,11 @@ impl<F: DiskFile> Writing<F> {
             }
             return Ok(None);
         }
+        // Nothing that it shows may be lost once it has its name. What expires is known as of the same frame.
+        shared.durable.wait(self.shows)?;
         let (segments, end) = {
             let live = shared.live();
-            (live.expiries.encode(), live.applied.0.to_le_bytes())
+            (live.expiries.encode(), live.settled.0.to_le_bytes())
         };
         self.put(Kind::Segments, &segments, &[]).map_err(writing)?;
         self.put(Kind::End, &end, &[]).map_err(writing)?;

@@ -15,26 +15,41 @@ use super::{Record, State, Table, TableError};
 use crate::embedded::disk::Disk;
 use crate::embedded::log::FrameNumber;
 
+/// Where everything is durable.
+const LAST: FrameNumber = FrameNumber(u64::MAX);
+
 impl<D: Disk> Table<D> {
     /// One step: writes a full table as a run, or merges runs. False if there is nothing to do.
     pub fn upkeep(&self) -> Result<bool, TableError> {
+        self.upkeep_to(LAST)
+    }
+
+    /// The same where what lies behind this frame is not durable yet: a table with any of it waits.
+    pub fn upkeep_to(&self, durable: FrameNumber) -> Result<bool, TableError> {
         let _work = self.work();
-        if self.write_frozen()? {
+        if self.write_frozen(durable)? {
             return Ok(true);
         }
-        self.merge()
+        self.merge(durable)
     }
 
     /// Writes everything that is in memory as a run: for a clean stop, or to bound what a start inserts again.
     pub fn flush(&self) -> Result<(), TableError> {
+        self.flush_once(|_| Ok(()))
+    }
+
+    /// The same, once `durable` has waited until the log is that far.
+    pub fn flush_once(&self, durable: impl Fn(FrameNumber) -> Result<(), TableError>) -> Result<(), TableError> {
         let _work = self.work();
-        {
+        let last = {
             let mut state = self.state_mut();
             if state.active.to > state.active.from {
                 self.freeze(&mut state);
             }
-        }
-        while self.write_frozen()? {}
+            state.active.from
+        };
+        durable(last)?;
+        while self.write_frozen(LAST)? {}
         Ok(())
     }
 
@@ -59,8 +74,9 @@ impl<D: Disk> Table<D> {
     }
 
     /// Writes the oldest frozen table, if there is one.
-    fn write_frozen(&self) -> Result<bool, TableError> {
-        let Some(memory) = self.state().frozen.first().cloned() else { return Ok(false) };
+    fn write_frozen(&self, durable: FrameNumber) -> Result<bool, TableError> {
+        let oldest = self.state().frozen.first().cloned();
+        let Some(memory) = oldest.filter(|memory| memory.to <= durable) else { return Ok(false) };
         let sorted = memory.sorted();
         let header = self.header(memory.from, memory.to, sorted.len() as u64);
         let mut writer = self.writer(header, Writing::Flush)?;
@@ -75,14 +91,14 @@ impl<D: Disk> Table<D> {
     }
 
     /// Merges neighbours, if there are enough of a size.
-    fn merge(&self) -> Result<bool, TableError> {
+    fn merge(&self, durable: FrameNumber) -> Result<bool, TableError> {
         let runs = Arc::clone(&self.state().runs);
         let records: Vec<u64> = runs.iter().map(|it| it.header.records).collect();
         let Some(chosen) = merge::choose(&records, self.shared.options.merge_width) else { return Ok(false) };
         let inputs = &runs[chosen.clone()];
         let (first, last) = (&inputs[0].header, &inputs[inputs.len() - 1].header);
         let header = self.header(first.from, last.to, records[chosen.clone()].iter().sum());
-        let run = Arc::new(self.write_merged(header, inputs)?);
+        let run = Arc::new(self.write_merged(header, inputs, durable)?);
         {
             let mut state = self.state_mut();
             // Others may have come since, but only behind: these are still where they were.
@@ -97,12 +113,17 @@ impl<D: Disk> Table<D> {
         Ok(true)
     }
 
-    fn write_merged(&self, header: Header, inputs: &[Arc<Run<D::File>>]) -> Result<Run<D::File>, TableError> {
+    fn write_merged(
+        &self,
+        header: Header,
+        inputs: &[Arc<Run<D::File>>],
+        durable: FrameNumber,
+    ) -> Result<Run<D::File>, TableError> {
         let mut writer = self.writer(header, Writing::Merge)?;
         let mut merge = Merge::new(inputs.iter().map(|it| &**it))?;
         while let Some(raw) = merge.next()? {
             if writer.push(&raw)? {
-                self.write_frozen()?;
+                self.write_frozen(durable)?;
             }
         }
         writer.finish()

@@ -1,0 +1,125 @@
+//! Commits that flow: the next turn is judged while one is synced, and nobody is told of either before it is durable.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+
+use hapax_store::embedded::log::LogId;
+use hapax_store::embedded::{Embedded, Options};
+use hapax_store::seam::{Read as _, Store as _, StoreError};
+use hapax_store::turn::begin;
+use serde_json::{Value, json};
+
+use super::gate::{Gate, Gated};
+use super::play::model::Opts;
+use super::play::stage::Stage;
+
+const NOW: i64 = 1_767_225_600_000_000_000;
+
+fn open(disk: &Gated) -> Embedded<Gated> {
+    Embedded::open(disk.clone(), Options::default(), LogId([9; 16])).expect("a store").0
+}
+
+fn stage(disk: &Gated) -> Stage<Embedded<Gated>> {
+    Stage::on(open(disk).flow(), "preset = \"telemetry-tolerant\"")
+}
+
+/// What is told once a turn is over: its body, or the error.
+type Told = Receiver<Result<Value, StoreError>>;
+
+/// Begins a turn with one event, the n-th of its lane.
+fn send(stage: &mut Stage<Embedded<Gated>>, number: u64) -> Told {
+    let event = json!({
+        "event_id": format!("event-{number}"), "component_instance_id": "lane", "sequence": number,
+        "observed_at": "2026-01-01T00:00:00Z",
+    });
+    let request = stage.submission(NOW, vec![Arc::from(event.to_string().into_bytes())], Opts::default());
+    let (mut answers, begun) = begin(&mut stage.store, &mut [request]).expect("a turn");
+    let (tell, told) = channel();
+    begun.then(move |outcome| {
+        let body = answers.remove(0).body;
+        let told = outcome.map(|()| serde_json::from_slice(&body).expect("JSON"));
+        tell.send(told).expect("somebody listens");
+    });
+    told
+}
+
+#[test]
+fn a_turn_is_judged_on_one_that_is_not_durable_yet_and_neither_is_told_before_it_is() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    let (reader, stream) = (stage.store.reader().clone(), stage.stream.clone());
+    disk.set(Gate::Shut);
+    let first = send(&mut stage, 1);
+    disk.wait_for_one();
+    let is_open = AtomicBool::new(false);
+    // Handing the second over waits for the first, so it is judged in a thread of its own, and the gate opens beside it.
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let head = reader.head(&stream).expect("a head");
+            (head.offset, is_open.load(Ordering::SeqCst))
+        });
+        let looked_up = reader.versions(&stream).expect("what does not change is not waited for");
+        assert_eq!(looked_up.len(), 1);
+        assert!(first.try_recv().is_err(), "nobody is told before the sync");
+        let second = scope.spawn(|| send(&mut stage, 2));
+        is_open.store(true, Ordering::SeqCst);
+        disk.set(Gate::Open);
+        let (offset, was_open) = reading.join().expect("no panic");
+        assert!(was_open && (offset == 1 || offset == 2), "nobody reads what is not durable: {offset}");
+        let one = first.recv().expect("told").expect("a commit");
+        let two = second.join().expect("no panic").recv().expect("told").expect("a commit");
+        assert_eq!((one["offset"].as_u64(), two["offset"].as_u64()), (Some(1), Some(2)));
+        assert_eq!(two["marks"], json!([]), "the second saw the first: {two}");
+    });
+    stage.store.settle().expect("all is durable");
+    assert_eq!(reader.head(&stream).expect("a head").offset, 2);
+}
+
+#[test]
+fn a_failed_sync_tells_everybody_and_nothing_of_it_is_ever_read() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    let (reader, stream) = (stage.store.reader().clone(), stage.stream.clone());
+    send(&mut stage, 1).recv().expect("told").expect("a commit");
+    disk.set(Gate::Shut);
+    let lost = send(&mut stage, 2);
+    disk.wait_for_one();
+    let reading = std::thread::spawn(move || (reader.head(&stream), reader.entries(&stream, 0, 10), reader));
+    disk.set(Gate::Broken);
+    assert!(matches!(lost.recv().expect("told"), Err(StoreError::Stopped(_))));
+    let (head, entries, reader) = reading.join().expect("no panic");
+    assert!(matches!(head, Err(StoreError::Stopped(_)) | Ok(_)), "{head:?}");
+    if let Ok(head) = head {
+        assert_eq!(head.offset, 1, "it was asked before the second turn");
+    }
+    assert!(matches!(entries, Err(StoreError::Stopped(_))), "{entries:?}");
+    assert!(stage.store.settle().is_err());
+    let request = stage.submission(NOW, vec![Arc::from(&b"{}"[..])], Opts::default());
+    assert!(begin(&mut stage.store, &mut [request]).is_err(), "nothing is begun after it");
+    let stream = stage.stream.clone();
+    drop((stage, reader));
+    disk.set(Gate::Open);
+    let again = open(&disk);
+    let head = again.reader().head(&stream).expect("a head");
+    assert!(head.offset == 1 || head.offset == 2, "whole or not at all: {head:?}");
+}
+
+#[test]
+fn what_flowed_is_there_after_a_clean_stop_and_after_a_power_cut() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    for number in 1..=20 {
+        drop(send(&mut stage, number).recv().expect("told").expect("a commit"));
+    }
+    let stream = stage.stream.clone();
+    stage.store.close().expect("a clean stop");
+    let mut stage = self::stage(&disk);
+    for number in 21..=40 {
+        drop(send(&mut stage, number).recv().expect("told").expect("a commit"));
+    }
+    disk.disk.power_cut();
+    drop(stage);
+    let head = open(&disk).reader().head(&stream).expect("a head");
+    assert_eq!(head.offset, 40, "all that was told is there");
+}
