@@ -2,6 +2,7 @@
 //!
 //! The wall clock may step back; order never depends on it, but operators want to know.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -72,6 +73,28 @@ impl Stopwatch {
     pub fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
+}
+
+thread_local! {
+    /// Random bytes that were not handed out yet, and how many those are.
+    static SPARE: RefCell<([u8; SPARE_BYTES], usize)> = const { RefCell::new(([0; SPARE_BYTES], 0)) };
+}
+
+/// So many are asked for at once: asking costs as much as a dozen events.
+const SPARE_BYTES: usize = 1024;
+
+/// Random bits for a request, in case an id must be assigned. Asked for ahead, and handed out once.
+pub fn spare() -> u128 {
+    SPARE.with_borrow_mut(|(bytes, left)| {
+        if *left < size_of::<u128>() {
+            *bytes = random();
+            *left = SPARE_BYTES;
+        }
+        *left -= size_of::<u128>();
+        let mut own = [0; size_of::<u128>()];
+        own.copy_from_slice(&bytes[*left..*left + size_of::<u128>()]);
+        u128::from_le_bytes(own)
+    })
 }
 
 /// Random bytes from the system. Without them there are no keys, salts or ids, so a system that has none ends the

@@ -9,7 +9,7 @@ use hapax_core::duration::Bound;
 use hapax_core::lane::Lane;
 use hapax_core::receipt::Receipt;
 use hapax_core::time::Time;
-use hapax_core::words::{Mark, Verdict};
+use hapax_core::words::{Code, Mark, Verdict};
 use hapax_store::seam::{Figures, Read, StreamKey};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
@@ -20,6 +20,10 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use crate::rate::Limit;
+
+mod lateness;
+
+use lateness::{Lateness, Spread};
 
 /// Everything that is counted while the server runs.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ pub struct Metrics {
     handshakes_failed: Family<WhyLabels, Counter>,
     commit_seconds: Histogram,
     turn_events: Histogram,
-    lateness_seconds: Histogram,
+    lateness_seconds: Lateness,
     claims: Family<DecisionLabels, Counter>,
     steps_back: Counter,
     /// Requests that wait for the writer.
@@ -114,7 +118,7 @@ impl Default for Metrics {
             handshakes_failed: Family::default(),
             commit_seconds: seconds(),
             turn_events: Histogram::new(exponential_buckets(1.0, 4.0, 9)),
-            lateness_seconds: Histogram::new([0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86_400.0, 604_800.0]),
+            lateness_seconds: Lateness::default(),
             claims: Family::default(),
             steps_back: Counter::default(),
             waiting: Gauge::default(),
@@ -216,24 +220,26 @@ impl Metrics {
 
     /// Events were judged. Counted up per request, because a label costs more than an event.
     pub fn receipts(&self, tenant: &str, stream: &str, receipts: &[Receipt]) {
-        let mut tally: Vec<((Verdict, &'static str), u64)> = Vec::new();
-        let mut marks = vec![0_u64; Mark::ALL.len()];
+        let mut tally: Vec<((Verdict, Option<Code>), u64)> = Vec::new();
+        let mut marks = [0_u64; Mark::ALL.len()];
+        let mut lateness = Spread::default();
         for receipt in receipts {
-            let key = (receipt.verdict(), receipt.code().map_or("", |code| code.name()));
+            let key = (receipt.verdict(), receipt.code());
             match tally.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, count)) => *count += 1,
                 None => tally.push((key, 1)),
             }
             if let Receipt::Accepted(entry) = receipt {
-                Mark::ALL.iter().zip(&mut marks).for_each(|(mark, count)| *count += u64::from(entry.marks.has(*mark)));
+                entry.marks.iter().for_each(|mark| marks[mark as usize] += 1);
                 if let Some(observed) = entry.observed_at {
-                    self.lateness_seconds.observe((entry.at.since(observed).max(0) / 1_000_000) as f64 / 1_000.0);
+                    lateness.add(observed, entry.at);
                 }
             }
         }
+        self.lateness_seconds.add(&lateness);
         for ((verdict, code), count) in tally {
-            let labels =
-                VerdictLabels { tenant: tenant.to_owned(), stream: stream.to_owned(), verdict: verdict.name(), code };
+            let (verdict, code) = (verdict.name(), code.map_or("", Code::name));
+            let labels = VerdictLabels { tenant: tenant.to_owned(), stream: stream.to_owned(), verdict, code };
             self.events.get_or_create(&labels).inc_by(count);
         }
         for (mark, count) in Mark::ALL.iter().zip(marks).filter(|(_, count)| *count > 0) {

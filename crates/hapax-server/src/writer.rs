@@ -1,6 +1,6 @@
 //! The writers: threads that own the stores, one each. What waits is taken in turns, each one commit.
 //!
-//! With one store everything that waits is one turn and one sync. With several, on one ledger, a turn is about one stream,
+//! With one store everything that waits is one turn and one sync, and the next turn is judged while that sync runs. With several, on one ledger, a turn is about one stream,
 //! one handler or the keys, and turns run beside each other (`queue` says which).
 //!
 //! What holds: the inbox is bounded in requests and in bytes, so memory is; an answer leaves after the commit that it
@@ -11,12 +11,12 @@
 
 mod queue;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::{HandlerKey, Store, StoreError, StreamKey, Wake};
-use hapax_store::turn::{Answer, Ask, Request, commits, turn};
+use hapax_store::turn::{Answer, Ask, Request, begin, commits};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
 use crate::clock::{Stopwatch, random};
@@ -182,7 +182,8 @@ pub fn start<S: Store + Send + 'static>(
     for store in stores {
         let leaving = Leaving { queue: Arc::clone(&queue), ending: ending.clone() };
         let (turned, metrics) = (turned.clone(), Arc::clone(&metrics));
-        let mut writing = Writing { store, leaving, turned, metrics, said: None };
+        let after = After { queue: Arc::clone(&queue), turned, metrics, said: Mutex::new(None) };
+        let mut writing = Writing { store, leaving, after: Arc::new(after) };
         let run = move || {
             let error = writing.run();
             (writing.store, error)
@@ -209,69 +210,59 @@ impl Drop for Leaving {
 struct Writing<S> {
     store: S,
     leaving: Leaving,
-    turned: watch::Sender<u64>,
-    metrics: Arc<Metrics>,
-    /// The error of the turn before. It is said once for as long as it lasts: a database that is away fails every turn.
-    said: Option<StoreError>,
+    after: Arc<After>,
 }
+
+/// One whose turn is taken: where the answer goes, and what is let go before.
+type Asker = (oneshot::Sender<Result<Answer, Problem>>, Held);
 
 impl<S: Store> Writing<S> {
     fn run(&mut self) -> Option<StoreError> {
         let queue = Arc::clone(&self.leaving.queue);
         let mut together = Vec::new();
-        while let Some((events, about)) = queue.take(&mut together) {
-            let taken = self.turn(&mut together, events);
-            if let Err(error) = taken {
-                return Some(error);
+        let mut error = None;
+        while let Some((_, about)) = queue.take(&mut together) {
+            if let Err(last) = self.turn(&mut together) {
+                error = Some(last);
+                break;
             }
             queue.over(&about);
         }
-        None
+        // What is under way is answered before anybody is told that this is the end.
+        let settled = self.store.settle().err().filter(is_final);
+        error.or(settled).or_else(|| self.after.ended())
     }
 
-    /// Takes a turn. An error that is returned is final.
-    fn turn(&mut self, together: &mut Vec<Waiting>, events: usize) -> Result<(), StoreError> {
+    /// Takes a turn. Its answers leave when it is durable, and the next may be taken before that. An error that is returned
+    /// is final.
+    fn turn(&mut self, together: &mut Vec<Waiting>) -> Result<(), StoreError> {
         let watch = Stopwatch::start();
-        let (mut requests, waiting): (Vec<_>, Vec<_>) =
+        let (mut requests, askers): (Vec<_>, Vec<Asker>) =
             together.drain(..).map(|it| (it.request, (it.answer, it._held))).unzip();
-        let (answers, error) = self.answer(&mut requests);
-        self.metrics.turn(events, watch.seconds());
-        self.turned.send_modify(|turns| *turns += 1);
-        let problem = error.as_ref().map(problem_of);
-        let mut answers = answers.into_iter();
-        for (sender, held) in waiting {
-            // Free before the answer is out: who has it may send the same request again.
-            drop(held);
-            let answer = match (answers.next(), &problem) {
-                (Some(answer), _) => Ok(answer),
-                (None, Some(problem)) => Err(problem.clone()),
-                (None, None) => Err(busy("the turn left this request out")),
-            };
-            // Whoever asked may have gone; what was decided stands.
-            _ = sender.send(answer);
+        let mut askers = askers.into_iter();
+        if let Err(error) = self.tenants(&requests) {
+            return self.after.refused(askers, error);
         }
-        let before = std::mem::replace(&mut self.said, error.clone());
-        let Some(error) = error else { return Ok(()) };
-        if before.as_ref() != Some(&error) {
-            tracing::error!(%error, "a turn failed");
-        }
-        let is_final = matches!(error, StoreError::Stopped(_) | StoreError::Corrupt(_));
-        if is_final { Err(error) } else { Ok(()) }
-    }
-
-    /// The answers up to the first error: those of what was committed before it.
-    fn answer(&mut self, requests: &mut [Request]) -> (Vec<Answer>, Option<StoreError>) {
-        let mut answers = Vec::with_capacity(requests.len());
-        if let Err(error) = self.tenants(requests) {
-            return (answers, Some(error));
-        }
-        for together in commits(requests) {
-            match turn(&mut self.store, together) {
-                Ok(more) => answers.extend(more),
-                Err(error) => return (answers, Some(error)),
+        for together in commits(&mut requests) {
+            let events = together.iter().map(events_of).sum();
+            let mine: Vec<Asker> = askers.by_ref().take(together.len()).collect();
+            match begin(&mut self.store, together) {
+                Ok((answers, begun)) => {
+                    let after = Arc::clone(&self.after);
+                    after.queue.begun();
+                    begun.then(move |outcome| {
+                        after.queue.done();
+                        match outcome {
+                            Ok(()) => after.committed(mine, answers, events, &watch),
+                            // It is final, or the next turn meets it again.
+                            Err(error) => _ = after.refused(mine.into_iter(), error),
+                        }
+                    });
+                }
+                Err(error) => return self.after.refused(mine.into_iter().chain(askers), error),
             }
         }
-        (answers, None)
+        Ok(())
     }
 
     /// The first key of a tenant makes the tenant.
@@ -283,6 +274,63 @@ impl<S: Store> Writing<S> {
         }
         Ok(())
     }
+}
+
+/// What is done once a turn is over, in whatever thread that shows.
+struct After {
+    queue: Arc<Requests>,
+    turned: watch::Sender<u64>,
+    metrics: Arc<Metrics>,
+    /// The error of the turn before. It is said once for as long as it lasts: a database that is away fails every turn.
+    said: Mutex<Option<StoreError>>,
+}
+
+impl After {
+    fn committed(&self, askers: Vec<Asker>, answers: Vec<Answer>, events: usize, watch: &Stopwatch) {
+        self.metrics.turn(events, watch.seconds());
+        self.turned.send_modify(|turns| *turns += 1);
+        *self.said() = None;
+        let mut answers = answers.into_iter();
+        for asker in askers {
+            tell(asker, answers.next().ok_or_else(|| busy("the turn left this request out")));
+        }
+    }
+
+    /// Tells all of them why not. An error that is returned is final.
+    fn refused(&self, askers: impl Iterator<Item = Asker>, error: StoreError) -> Result<(), StoreError> {
+        let problem = problem_of(&error);
+        self.turned.send_modify(|turns| *turns += 1);
+        askers.for_each(|asker| tell(asker, Err(problem.clone())));
+        let before = self.said().replace(error.clone());
+        if before.as_ref() != Some(&error) {
+            tracing::error!(%error, "a turn failed");
+        }
+        if is_final(&error) {
+            self.queue.fail();
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// The error that ended everything, if one did.
+    fn ended(&self) -> Option<StoreError> {
+        self.said().clone().filter(is_final)
+    }
+
+    fn said(&self) -> MutexGuard<'_, Option<StoreError>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tell((sender, held): Asker, answer: Result<Answer, Problem>) {
+    // Free before the answer is out: who has it may send the same request again.
+    drop(held);
+    // Whoever asked may have gone; what was decided stands.
+    _ = sender.send(answer);
+}
+
+fn is_final(error: &StoreError) -> bool {
+    matches!(error, StoreError::Stopped(_) | StoreError::Corrupt(_))
 }
 
 fn events_of(request: &Request) -> usize {

@@ -178,19 +178,33 @@ pub fn unpack(coding: Coding, packed: &[u8], max: usize, share: &mut Share) -> R
 }
 
 fn read_all(reader: &mut impl Read, packed: usize, max: usize, share: &mut Share) -> Result<Vec<u8>, Problem> {
-    let mut unpacked = Vec::new();
+    // Pieces, and not one buffer that grows: growing would take as much again, and leave it to the allocator in blocks that
+    // nothing else fits into.
+    let (mut pieces, mut length) = (Vec::new(), 0);
     loop {
-        let before = unpacked.len();
-        let piece = reader.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut unpacked);
-        piece.map_err(|_| malformed("the body does not unpack as its Content-Encoding says"))?;
-        if unpacked.len() > max {
+        let mut piece = Vec::with_capacity(PIECE_BYTES);
+        let read = reader.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut piece);
+        read.map_err(|_| malformed("the body does not unpack as its Content-Encoding says"))?;
+        length += piece.len();
+        if length > max {
             return Err(too_large(max));
         }
-        if unpacked.len() == before {
-            return Ok(unpacked);
+        if piece.is_empty() {
+            return Ok(joined(pieces, length));
         }
-        share.grow(packed + unpacked.len())?;
+        share.grow(packed + length)?;
+        pieces.push(piece);
     }
+}
+
+/// One buffer with all of it; each piece is let go when it was copied.
+fn joined(mut pieces: Vec<Vec<u8>>, length: usize) -> Vec<u8> {
+    if pieces.len() == 1 {
+        return pieces.remove(0);
+    }
+    let mut all = Vec::with_capacity(length);
+    pieces.into_iter().for_each(|piece| all.extend_from_slice(&piece));
+    all
 }
 
 fn too_large(max: usize) -> Problem {

@@ -1,8 +1,12 @@
 //! A body cut into documents. Each is judged as the bytes that came.
+//!
+//! A body is scanned once: what a document says stays on the tape of its batch until it is read. Whether it is JSON at
+//! all, and what is said of one that is not, is `serde_json`'s: a body that cannot be scanned is given to it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hapax_core::json::{Batch, NoBatch, Node};
 use hapax_core::problem::{Problem, ProblemCode};
 use hyper::HeaderMap;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -12,16 +16,18 @@ use super::{cloudevents, malformed};
 
 /// The documents of a request.
 #[derive(Debug)]
-pub struct Documents {
+pub struct Documents<'b> {
     /// Each as the bytes that came, in their order.
     pub list: Vec<Arc<[u8]>>,
     /// One event is answered with its receipt, several with a batch.
     pub single: bool,
+    /// What was scanned of them, in the same order.
+    scanned: Option<Batch<'b>>,
 }
 
-impl Documents {
+impl<'b> Documents<'b> {
     /// A body cut up as its headers say, into at most so many.
-    pub fn of(headers: &HeaderMap, body: &[u8], max: usize) -> Result<Self, Problem> {
+    pub fn of(headers: &HeaderMap, body: &'b [u8], max: usize) -> Result<Self, Problem> {
         let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok());
         let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
         match essence.as_deref() {
@@ -42,38 +48,61 @@ impl Documents {
 
     /// One event.
     pub fn one(document: impl Into<Arc<[u8]>>) -> Self {
-        Self { list: vec![document.into()], single: true }
+        Self { list: vec![document.into()], single: true, scanned: None }
+    }
+
+    /// Each of them scanned.
+    fn scanned(batch: Batch<'b>, single: bool) -> Self {
+        let list = batch.raw().map(|raw| Arc::from(raw.as_bytes())).collect();
+        Self { list, single, scanned: Some(batch) }
+    }
+
+    /// What a document says, if it was scanned and is strict JSON.
+    pub fn node(&self, index: usize) -> Option<Node<'_>> {
+        self.scanned.as_ref()?.node(index)
     }
 
     /// JSON: an object is one event; an array, or an object whose only member is the array `events`, is a batch.
-    pub fn json(body: &[u8], max: usize) -> Result<Self, Problem> {
+    pub fn json(body: &'b [u8], max: usize) -> Result<Self, Problem> {
         let start = body.iter().position(|byte| !byte.is_ascii_whitespace());
-        let list = match start.map(|at| body[at]) {
-            None => return Err(malformed("the body is empty; send an event as a JSON object, or a batch as an array")),
-            Some(b'[') => elements(body, max)?,
-            Some(b'{') => match serde_json::from_slice::<Top<'_>>(body) {
-                Ok(Top(Some(list))) => elements(list.get().as_bytes(), max)?,
-                Ok(Top(None)) | Err(_) => return Self::whole(body),
-            },
-            Some(_) => return Self::whole(body),
-        };
-        Ok(Self { list, single: false })
+        match start.map(|at| body[at]) {
+            None => Err(malformed("the body is empty; send an event as a JSON object, or a batch as an array")),
+            Some(b'[') => Self::array(body, max),
+            Some(b'{') if may_be_events(body) => {
+                if let Ok(batch) = Batch::of_member(body, "events", max) {
+                    return Ok(Self::scanned(batch, false));
+                }
+                // It may still be one: too large, with another rule broken, or with the name written in escapes.
+                match serde_json::from_slice::<Top<'_>>(body) {
+                    Ok(Top(Some(list))) => Self::array(list.get().as_bytes(), max),
+                    Ok(Top(None)) | Err(_) => Self::whole(body),
+                }
+            }
+            Some(_) => Self::whole(body),
+        }
     }
 
     /// One event, whatever it looks like. It may break a rule that only the judge knows; what is no JSON at all is turned
     /// away here.
-    pub fn whole(body: &[u8]) -> Result<Self, Problem> {
+    pub fn whole(body: &'b [u8]) -> Result<Self, Problem> {
+        if let Ok(batch) = Batch::of_one(body) {
+            return Ok(Self::scanned(batch, true));
+        }
         serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
         Ok(Self::one(trimmed(body)))
     }
 
     /// A batch as an array, and nothing else.
-    pub fn array(body: &[u8], max: usize) -> Result<Self, Problem> {
-        Ok(Self { list: elements(body, max)?, single: false })
+    pub fn array(body: &'b [u8], max: usize) -> Result<Self, Problem> {
+        match Batch::of(body, max) {
+            Ok(batch) => Ok(Self::scanned(batch, false)),
+            Err(NoBatch::TooMany) => Err(too_many(max)),
+            Err(NoBatch::NotOne) => Ok(Self { list: elements(body, max)?, single: false, scanned: None }),
+        }
     }
 
     /// NDJSON: a document a line. A bad line is judged as such; a body without any good one is turned away.
-    pub fn lines(body: &[u8], max: usize) -> Result<Self, Problem> {
+    pub fn lines(body: &'b [u8], max: usize) -> Result<Self, Problem> {
         let lines = body.split(|byte| *byte == b'\n').map(trimmed).filter(|line| !line.is_empty());
         // One more than is taken is enough to be refused.
         let list: Vec<Arc<[u8]>> = lines.take(max.saturating_add(1)).map(Arc::from).collect();
@@ -83,7 +112,7 @@ impl Documents {
         if !list.is_empty() && !list.iter().any(|line| serde_json::from_slice::<&RawValue>(line).is_ok()) {
             return Err(malformed("no line of the body is JSON"));
         }
-        Ok(Self { list, single: false })
+        Ok(Self { list, single: false, scanned: None })
     }
 }
 
@@ -137,6 +166,12 @@ fn too_many(max: usize) -> Problem {
 
 fn not_json(error: &serde_json::Error) -> Problem {
     malformed(format!("the body is not JSON: {error}"))
+}
+
+/// Is the first member of an object `events`, or written with escapes, so that it may be?
+fn may_be_events(body: &[u8]) -> bool {
+    let mut parts = body.trim_ascii_start().splitn(3, |byte| *byte == b'"');
+    parts.nth(1).is_some_and(|name| name == b"events" || name.contains(&b'\\'))
 }
 
 fn trimmed(bytes: &[u8]) -> &[u8] {

@@ -6,7 +6,7 @@ use hapax_core::access::{Deed, Role};
 use hapax_core::batch::Terms;
 use hapax_core::claim::Jitter;
 use hapax_core::entry::Caller;
-use hapax_core::event::{Door, Event, read};
+use hapax_core::event::{Door, Event, Reader};
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::receipt::Receipt;
 use hapax_core::words::{LogClass, Verdict};
@@ -18,7 +18,7 @@ use super::documents::Documents;
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
 use super::{App, Call, Reply, body, limited, unread};
-use crate::clock::random;
+use crate::clock::{random, spare};
 use crate::writer::Held;
 
 pub(super) const ROUTES: &[Route] = &[Route {
@@ -34,6 +34,9 @@ pub(super) const ROUTES: &[Route] = &[Route {
     answers: "a receipt, or a batch of them",
     action: action!(post),
 }];
+
+/// So many events are read without making room for others: about a millisecond.
+const HELD_UP_MAX: usize = 1000;
 
 async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let (stream, version) = call.version(&app)?;
@@ -51,28 +54,32 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
         held.running = Some(app.running.mark(&id.key)?);
     }
     let salt = app.reader.salt(&call.tenant).map_err(unread)?.unwrap_or_default();
-    let spare = u128::from_le_bytes(random());
+    let spare = spare();
     let event_bytes_max = app.limits.event_bytes_max;
     let read_all = || -> Vec<Event> {
         let covers = |lane: &str| call.covers_lane(lane);
+        let mut reader = Reader::new(&version, count);
         let one = |(index, document): (usize, &Arc<[u8]>)| {
             let spare = spare.wrapping_add(index as u128);
             let door = Door { salt: &salt, now: call.now, spare, event_bytes_max, covers: &covers };
-            read(Arc::clone(document), &version, &door)
+            match documents.node(index) {
+                Some(node) => reader.read_scanned(Arc::clone(document), node, &door),
+                None => reader.read(Arc::clone(document), &door),
+            }
         };
         documents.list.iter().enumerate().map(one).collect()
     };
-    // Reading a few events is quicker than making room for it.
-    let events = if count > 32 { tokio::task::block_in_place(read_all) } else { read_all() };
-    let (single, dry_run) = (documents.single, terms.dry_run);
+    // Making room for it takes as long as reading a hundred events.
+    let events = if count > HELD_UP_MAX { tokio::task::block_in_place(read_all) } else { read_all() };
+    let (Documents { list, single, .. }, dry_run) = (documents, terms.dry_run);
     let caller = terms.caller.clone();
-    let submission = Submission { stream, documents: documents.list, events, terms, single, event_bytes_max };
+    let submission = Submission { stream, documents: list, events, terms, single, event_bytes_max };
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
     let answer = app.inbox.ask(request, held).await?;
     if !dry_run {
-        app.metrics.receipts(&call.tenant, call.param("stream"), &answer.receipts);
+        app.metrics.receipts(&call.tenant, call.param("stream"), answer.receipts());
         let trace = trace(&call);
-        answer.receipts.iter().for_each(|receipt| log(call.param("stream"), trace, receipt));
+        answer.receipts().iter().for_each(|receipt| log(call.param("stream"), trace, receipt));
     }
     if answer.replayed {
         app.metrics.replayed();
@@ -97,7 +104,7 @@ const AWKWARD: &AsciiSet = &CONTROLS.add(b'%');
 
 /// The id of the original, if the one event was a duplicate.
 fn duplicate_of(answer: &Answer) -> Option<String> {
-    let id = match answer.receipts.as_slice() {
+    let id = match answer.receipts() {
         [Receipt::Other { attempt, original, .. }] if attempt.verdict == Verdict::Duplicate => {
             original.as_ref().map(|original| original.id.to_string())
         }
@@ -174,7 +181,7 @@ pub(super) async fn ask(
     let held = Held { memory: body.map(|body| body.memory), running };
     let [low, high] = random();
     let jitter = Jitter::thousandths(u16::from_le_bytes([low, high]) % 101);
-    let spare = u128::from_le_bytes(random());
+    let spare = spare();
     let request = Request { now: call.now, spare, jitter, caller: call.caller(), id, ask };
     let answer = app.inbox.ask(request, held).await?;
     if answer.replayed {

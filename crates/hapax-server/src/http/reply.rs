@@ -102,7 +102,7 @@ impl Reply {
     /// What a turn answered.
     pub fn answer(answer: &Answer) -> Self {
         let kind = if answer.problem { PROBLEM } else { JSON };
-        let reply = Self::bytes(answer.status, kind, Bytes::from_owner(std::sync::Arc::clone(&answer.body)));
+        let reply = Self::bytes(answer.status, kind, answer.body.bytes().clone());
         if answer.replayed { reply.with("idempotency-replayed", "true".to_owned()) } else { reply }
     }
 

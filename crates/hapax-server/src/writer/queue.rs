@@ -13,6 +13,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// wait for each other, each with less in it.
 const SIDE_BY_SIDE_MAX: usize = 2;
 
+/// So much is worth a turn of its own while another is under way: judging it takes as long as a sync. Less is left to gather
+/// until that one is over, because every turn costs a sync, however small it is.
+const AHEAD_MIN: usize = 256;
+
 /// What waits for the writers.
 #[derive(Debug)]
 pub(super) struct Queue<A, T> {
@@ -29,8 +33,12 @@ pub(super) struct Queue<A, T> {
 #[derive(Debug)]
 struct State<A, T> {
     waiting: VecDeque<Item<A, T>>,
+    /// How much of a turn all of it fills.
+    size: usize,
     /// What the turns under way are about.
     running: Vec<A>,
+    /// Turns that were begun and are not durable yet.
+    under_way: usize,
     closed: bool,
 }
 
@@ -56,7 +64,7 @@ pub(super) enum Refused {
 
 impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn new(waiting_max: usize, turn_max: usize, writers: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), running: Vec::new(), closed: false };
+        let state = State { waiting: VecDeque::new(), size: 0, running: Vec::new(), under_way: 0, closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), waiting_max, turn_max, together: writers == 1 }
     }
 
@@ -69,6 +77,7 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         if state.waiting.len() >= self.waiting_max {
             return Err(Refused::Full);
         }
+        state.size += item.size;
         state.waiting.push_back(item);
         drop(state);
         self.changed.notify_one();
@@ -80,7 +89,10 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn take(&self, turn: &mut Vec<T>) -> Option<(usize, A)> {
         let mut state = self.lock();
         loop {
-            let next = state.waiting.iter().position(|item| self.together || state.has_room_for(&item.about));
+            let next = match self.together {
+                true => (!state.waiting.is_empty() && state.is_worth_it()).then_some(0),
+                false => state.waiting.iter().position(|item| state.has_room_for(&item.about)),
+            };
             if let Some(first) = next {
                 return Some(self.pick(&mut state, first, turn));
             }
@@ -105,10 +117,24 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
             size += item.size;
             turn.push(item.what);
         }
+        state.size -= size;
         if !self.together {
             state.running.push(about.clone());
         }
         (size, about)
+    }
+
+    /// A turn was begun, and is not durable yet.
+    pub(super) fn begun(&self) {
+        self.lock().under_way += 1;
+    }
+
+    /// It is durable, or never will be.
+    pub(super) fn done(&self) {
+        let mut state = self.lock();
+        state.under_way = state.under_way.saturating_sub(1);
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// A turn about this is over.
@@ -138,6 +164,7 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         let mut state = self.lock();
         state.closed = true;
         let waiting = std::mem::take(&mut state.waiting);
+        state.size = 0;
         drop(state);
         self.changed.notify_all();
         drop(waiting);
@@ -160,6 +187,11 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
 }
 
 impl<A: PartialEq, T> State<A, T> {
+    /// Is what waits enough for a turn now?
+    fn is_worth_it(&self) -> bool {
+        self.under_way == 0 || self.size >= AHEAD_MIN || self.closed
+    }
+
     /// May another turn about this begin?
     fn has_room_for(&self, about: &A) -> bool {
         self.running.iter().filter(|it| *it == about).count() < SIDE_BY_SIDE_MAX

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn check(body: &str, expect: &str) {
@@ -72,5 +74,75 @@ fn a_cloudevent_is_one_event_whatever_it_looks_like() {
         let found = Documents::of(&headers, body.as_bytes(), 10).expect("JSON");
         assert!(found.single, "{body}");
         assert_eq!(found.list, [Arc::from(body.as_bytes())], "{body}");
+    }
+}
+
+/// Is it one event, and the documents.
+type Pieces = (bool, Vec<Arc<[u8]>>);
+
+/// As they were cut before they were scanned: by `serde_json` alone.
+fn cut_by_serde(body: &[u8], max: usize) -> Result<Pieces, Problem> {
+    let whole = || {
+        serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
+        Ok((true, vec![Arc::from(trimmed(body))]))
+    };
+    let start = body.iter().position(|byte| !byte.is_ascii_whitespace());
+    let list = match start.map(|at| body[at]) {
+        None => return Err(malformed("the body is empty; send an event as a JSON object, or a batch as an array")),
+        Some(b'[') => elements(body, max)?,
+        Some(b'{') => match serde_json::from_slice::<Top<'_>>(body) {
+            Ok(Top(Some(list))) => elements(list.get().as_bytes(), max)?,
+            Ok(Top(None)) | Err(_) => return whole(),
+        },
+        Some(_) => return whole(),
+    };
+    Ok((false, list))
+}
+
+fn compare(body: &[u8], max: usize) {
+    let shown = String::from_utf8_lossy(body);
+    let found = Documents::json(body, max);
+    if let Ok(documents) = &found {
+        for (index, document) in documents.list.iter().enumerate() {
+            let alone = hapax_core::json::parse(document);
+            let raw = documents.node(index).map(|node| node.raw().as_bytes());
+            assert!(raw.is_none_or(|raw| raw == &**document && alone.is_ok()), "{shown}");
+        }
+    }
+    let found = found.map(|it| (it.single, it.list)).map_err(|it| (it.code, it.detail));
+    assert_eq!(found, cut_by_serde(body, max).map_err(|it| (it.code, it.detail)), "{shown}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Scanning changes neither what is taken nor what is said of the rest.
+    #[test]
+    fn a_body_is_cut_as_serde_json_cuts_it(
+        wrap in 0..5_usize,
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                r#"{"a":1}"#, "7", r#""x\u00e9""#, r#"{"a":1,"a":2}"#, r#""\ud834""#, "1e99999999999", "[[],{}]", " null ",
+                r#"{"events":[1]}"#, "nope", "01", "\"a\u{1}\"", "",
+            ]),
+            0..5,
+        ),
+        change in prop::option::weighted(0.6, (any::<prop::sample::Index>(), any::<u8>(), 0..2_u8)),
+        max in 0..5_usize,
+    ) {
+        let list = pieces.join(",");
+        let mut body = match wrap {
+            0 => format!("[{list}]"),
+            1 => format!("{{\"events\":[{list}]}}"),
+            2 => format!(" {{ \"\\u0065vents\" : [{list}] }}\n"),
+            3 => format!("{{\"events\":[{list}],\"more\":1}}"),
+            _ => list,
+        }.into_bytes();
+        if let Some((at, byte, how)) = change {
+            let at = at.index(body.len() + 1);
+            let byte = br#"[]{},:"\u0 1x"#.get(usize::from(byte)).copied().unwrap_or(byte);
+            if how == 0 || at == body.len() { body.insert(at, byte) } else { body[at] = byte }
+        }
+        compare(&body, max);
     }
 }
