@@ -5,6 +5,7 @@
 
 mod attempts;
 mod backup;
+mod bench;
 mod completions;
 mod contract;
 mod counters;
@@ -79,6 +80,7 @@ enum Command {
     Rebuild(rebuild::Rebuild),
     Backup(backup::Backup),
     Restore(backup::Restore),
+    Bench(bench::Bench),
     /// Run scenarios: stories about events, and the answers that must come.
     Test(test::Test),
     /// Look at contracts.
@@ -86,6 +88,10 @@ enum Command {
     Contract(contract::Contract),
     Completions(completions::Completions),
 }
+
+/// Documents are made in one thread and dropped in another, thousands at a time; the system's allocator minds that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let outcome = match Hapax::parse().command {
@@ -109,6 +115,7 @@ fn main() -> ExitCode {
         Command::Rebuild(command) => command.run(),
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
+        Command::Bench(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::Contract(command) => command.run(),
         Command::Completions(command) => command.run(),

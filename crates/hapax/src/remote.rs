@@ -74,6 +74,11 @@ pub(crate) struct List {
 }
 
 impl Remote {
+    /// Whether a program reads the answer.
+    pub(crate) fn is_json(&self) -> bool {
+        self.rest.output == Output::Json
+    }
+
     /// The server, asked briefly: a person waits.
     pub(crate) fn server(&self) -> anyhow::Result<Server> {
         connect(&self.server, self.key.as_deref(), &self.rest)

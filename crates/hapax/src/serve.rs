@@ -68,7 +68,7 @@ pub(crate) async fn run(
             Ok(())
         }
         Place::Directory(directory) => {
-            let store = open_with(directory, kept.directory.clone())?;
+            let store = open_with(directory, kept.directory.clone())?.flow();
             let upkeep = store.upkeep();
             let due = Due { step: move |now| upkeep.step(now), pause: PAUSE };
             let (stores, failed) = kept_up(vec![store], due, config, listening, stop).await?;

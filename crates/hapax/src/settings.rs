@@ -45,6 +45,12 @@ pub(crate) struct Settings {
     /// Free bytes below which nothing more is taken.
     #[arg(long, value_name = "BYTES", env = "HAPAX_LOW_WATER_BYTES")]
     low_water_bytes: Option<String>,
+    /// Ids that are kept in memory before they are written to the index, at least 1000; each takes about 50 bytes.
+    #[arg(long, value_name = "IDS", env = "HAPAX_INDEX_IDS")]
+    index_ids: Option<String>,
+    /// Bytes of the log that are kept in memory for those who read.
+    #[arg(long, value_name = "BYTES", env = "HAPAX_READ_CACHE_BYTES")]
+    read_cache_bytes: Option<String>,
     /// Turns that are taken at the same time, on a database.
     #[arg(long, value_name = "WRITERS", env = "HAPAX_DATABASE_WRITERS")]
     database_writers: Option<String>,
@@ -154,6 +160,9 @@ pub(crate) struct Kept {
     pub(crate) database: Database,
 }
 
+/// With fewer ids in memory every commit would write a piece of the index.
+const INDEX_IDS_MIN: usize = 1000;
+
 /// Each has a connection of its own, and a database has not many.
 const DATABASE_WRITERS_MAX: usize = 64;
 
@@ -194,6 +203,10 @@ impl Settings {
         kept.segment_bytes = finding.bytes("segment_bytes", self.segment_bytes, kept.segment_bytes)?;
         kept.reserve_bytes = finding.bytes("reserve_bytes", self.reserve_bytes, kept.reserve_bytes)?;
         kept.low_water_bytes = finding.bytes("low_water_bytes", self.low_water_bytes, kept.low_water_bytes)?;
+        let ids = finding.number("index_ids", self.index_ids, options.index.ids_in_memory)?;
+        options.index.ids_in_memory = ids.max(INDEX_IDS_MIN);
+        let cache = finding.bytes("read_cache_bytes", self.read_cache_bytes, options.frames_bytes_max as u64)?;
+        options.frames_bytes_max = usize::try_from(cache).unwrap_or(usize::MAX);
         let database = Database::default();
         let (writers, limits_of) = (database.writers, database.options);
         let database = Database {

@@ -4,6 +4,8 @@
 
 #[path = "cli/asked.rs"]
 mod asked;
+#[path = "cli/benched.rs"]
+mod benched;
 #[path = "cli/contracts.rs"]
 mod contracts;
 #[path = "cli/explain.rs"]

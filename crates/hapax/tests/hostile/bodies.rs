@@ -43,10 +43,11 @@ fn a_bomb_costs_what_the_limit_says() {
         post(&server, &["zstd"], &zstd_bomb).problem(413, "TOO_LARGE", "zstd");
     }
     let (_, highest) = memory(&server);
-    // The limit, what a growing buffer has beside it, the window, and the bytes that came.
+    // The limit, the window and the bytes that came, in each of the threads that unpacked one: an allocator keeps for a
+    // thread what that has freed.
     let grown = highest.saturating_sub(before);
     println!("figure: a bomb of {} MiB costs {} MiB", BOMB_BYTES >> 20, grown >> 20);
-    assert!(grown < 64 << 20, "{} MiB", grown >> 20);
+    assert!(grown < 128 << 20, "{} MiB", grown >> 20);
 }
 
 /// A frame of zstd with `{}` in it that asks for a window of 2^`log` bytes.
