@@ -90,6 +90,11 @@ impl Cluster {
         self.folder.path()
     }
 
+    /// Where it listens, for whoever speaks its protocol without a driver.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The process that started all its others.
     pub(crate) fn pid(&self) -> u32 {
         self.postmaster.id()
@@ -137,6 +142,7 @@ fn owner_of_postgres() -> anyhow::Result<(u32, u32)> {
     Ok((home.uid(), home.gid()))
 }
 
-fn free_port() -> anyhow::Result<u16> {
+/// One that nobody listens on just now.
+pub(crate) fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -68,11 +68,13 @@ pub(crate) async fn run(
     Ok(used)
 }
 
-fn name(stream: usize) -> String {
+/// The name of a stream that is measured.
+pub(crate) fn name(stream: usize) -> String {
     format!("stream-{stream}")
 }
 
-fn path(stream: &str, rest: &str) -> String {
+/// Where a stream is, and what belongs to it.
+pub(crate) fn path(stream: &str, rest: &str) -> String {
     format!("/v1/streams/{stream}{rest}")
 }
 
@@ -90,11 +92,19 @@ struct Receipt<'a> {
     id: Cow<'a, str>,
 }
 
+/// The receipts of a batch, or the one of an event that was sent alone.
+fn results(answer: &[u8]) -> serde_json::Result<Vec<Receipt<'_>>> {
+    match serde_json::from_slice(answer) {
+        Ok(Receipts { results }) => Ok(results),
+        Err(_) => Ok(vec![serde_json::from_slice(answer)?]),
+    }
+}
+
 /// Has every event that a client sent got its receipt, in its place, and is it the right one?
-fn receipts(workload: &Workload, client: usize, answers: &[Vec<u8>]) -> anyhow::Result<()> {
+pub(crate) fn receipts(workload: &Workload, client: usize, answers: &[impl AsRef<[u8]>]) -> anyhow::Result<()> {
     let mut seen = HashSet::new();
     for (batch, answer) in workload.clients[client].iter().zip(answers) {
-        let Receipts { results } = serde_json::from_slice(answer).context("an answer that is not one")?;
+        let results = results(answer.as_ref()).context("an answer that is not one")?;
         ensure!(results.len() == batch.ids.len(), "{} receipts for {} events", results.len(), batch.ids.len());
         for (receipt, id) in results.iter().zip(&batch.ids) {
             let expected = if seen.insert(id) { "accepted" } else { "duplicate" };
@@ -127,7 +137,7 @@ struct Shown<'a> {
 }
 
 /// Is every event of a stream in its ledger, exactly once and byte for byte, and nothing else?
-async fn ledger(wire: &mut Wire, workload: &Workload, stream: usize, streams: usize) -> anyhow::Result<()> {
+pub(crate) async fn ledger(wire: &mut Wire, workload: &Workload, stream: usize, streams: usize) -> anyhow::Result<()> {
     let mut missing = HashMap::new();
     for batch in workload.of_stream(stream, streams) {
         missing.extend(batch.ids.iter().map(String::as_str).zip(&batch.documents));

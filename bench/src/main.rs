@@ -1,6 +1,6 @@
 //! Measures Hapax against what people use today: the same documents, on one machine, in one run.
 //!
-//! What holds: runs of the two sides take turns, and what is reported is their median; a run whose events are not all
+//! What holds: runs of all sides take turns, and what is reported is their median; a run whose events are not all
 //! there exactly once afterwards is no result but an error; the raw numbers are kept. Clients, servers and database share
 //! the machine, so processor time is reported beside throughput: it explains it.
 //!
@@ -10,6 +10,7 @@ mod clock;
 mod cluster;
 mod ledger;
 mod machine;
+mod peers;
 mod plain;
 mod postgres;
 mod report;
@@ -30,6 +31,7 @@ struct Bench {
 
 #[derive(Subcommand)]
 enum Against {
+    Peers(peers::Peers),
     Postgres(postgres::Postgres),
 }
 
@@ -37,6 +39,7 @@ fn main() -> anyhow::Result<()> {
     let Bench { against } = Bench::parse();
     let runtime = tokio::runtime::Runtime::new()?;
     match against {
+        Against::Peers(peers) => peers.run(&runtime),
         Against::Postgres(postgres) => runtime.block_on(postgres.run()),
     }
 }

@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::report::{Case, Report, Run, Side};
 use crate::server::{Server, program};
 use crate::usage::{Meter, Used};
-use crate::workload::{Ids, Shape, Workload};
+use crate::workload::{BATCH, DOCUMENT_BYTES, Ids, Shape, Workload};
 use crate::{ledger, plain};
 
 /// Hapax on Postgres, and a plain INSERT … ON CONFLICT DO NOTHING into one table, taking turns on one private Postgres.
@@ -83,6 +83,8 @@ impl Postgres {
                 let shape = Shape {
                     events: self.events,
                     clients: case.clients,
+                    batch: BATCH,
+                    document_bytes: DOCUMENT_BYTES,
                     duplicates_percent: case.duplicates_percent,
                     ids: self.ids,
                 };

@@ -7,10 +7,7 @@ use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use crate::machine::Machine;
-use crate::usage::Used;
-
-/// Processor seconds of others in a second of a run, above which it is called disturbed.
-const OTHERS_MAX: f64 = 0.2;
+use crate::usage::{OTHERS_MAX, Used};
 
 /// What is measured: who sends how to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -180,14 +177,15 @@ fn wal_per_event(run: &Run) -> f64 {
 
 /// The middle of several values, and their ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Spread {
-    median: f64,
-    least: f64,
-    most: f64,
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Spread> {
+    /// None of none.
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Spread> {
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
         let half = values.len() / 2;

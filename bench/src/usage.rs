@@ -79,6 +79,56 @@ impl<'a> Meter<'a> {
     }
 }
 
+/// What a server, its client and the machine have used until now, for servers of any kind.
+pub(crate) struct Gauge {
+    server: f64,
+    client: f64,
+    machine: f64,
+    at: Instant,
+}
+
+/// What a run against a server of any kind used.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Spent {
+    pub(crate) seconds: f64,
+    /// Of the processor, children included; of a library, what its only process used.
+    pub(crate) server_seconds: f64,
+    pub(crate) client_seconds: f64,
+    /// Of whoever has nothing to do with it: a machine that is busy otherwise gives other figures.
+    pub(crate) others_seconds: f64,
+}
+
+impl Gauge {
+    /// Of this server, or of a library that runs in this process; the clock runs from here.
+    pub(crate) fn begin(server: Option<u32>) -> Gauge {
+        let client = of_process(std::process::id());
+        Gauge { server: server.map_or(0.0, with_children), client, machine: of_machine(), at: now() }
+    }
+
+    /// What was used since then.
+    pub(crate) fn end(self, server: Option<u32>) -> Spent {
+        let seconds = self.at.elapsed().as_secs_f64();
+        let machine = of_machine() - self.machine;
+        let client = of_process(std::process::id()) - self.client;
+        let (server, client) = match server {
+            Some(server) => (with_children(server) - self.server, client),
+            None => (client, 0.0),
+        };
+        let others_seconds = (machine - server - client).max(0.0);
+        Spent { seconds, server_seconds: server, client_seconds: client, others_seconds }
+    }
+}
+
+impl Spent {
+    /// Was somebody else busy on the machine?
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.others_seconds > OTHERS_MAX * self.seconds
+    }
+}
+
+/// Processor seconds of others in a second of a run, above which it is called disturbed.
+pub(crate) const OTHERS_MAX: f64 = 0.2;
+
 /// Seconds of a process, without those of its children.
 fn of_process(pid: u32) -> f64 {
     stat(pid).map_or(0.0, |stat| stat.own)

@@ -72,15 +72,16 @@ impl Wire {
 }
 
 /// What stands before a body.
-struct Head {
-    status: u16,
-    length: usize,
-    body_length: usize,
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    /// Of itself.
+    pub(crate) length: usize,
+    pub(crate) body_length: usize,
 }
 
 impl Head {
     /// None if there is more to come.
-    fn read(bytes: &[u8]) -> anyhow::Result<Option<Head>> {
+    pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Option<Head>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut response = httparse::Response::new(&mut headers);
         let httparse::Status::Complete(length) = response.parse(bytes)? else { return Ok(None) };

@@ -9,8 +9,12 @@ use hapax_core::time::Time;
 /// The preset that reads the documents, by the names that they use.
 pub(crate) const CONTRACT: &str = r#"{"preset": "telemetry-tolerant"}"#;
 
+/// So many events are sent at once if nothing else is said.
+pub(crate) const BATCH: usize = 1000;
+/// So long is a document if nothing else is said; without anything to make it longer, it is about that.
+pub(crate) const DOCUMENT_BYTES: usize = 256;
+
 const DEVICES: usize = 100;
-const BATCH: usize = 1000;
 const MICROSECOND: i64 = 1000;
 
 /// How ids are made.
@@ -27,6 +31,10 @@ pub(crate) enum Ids {
 pub(crate) struct Shape {
     pub(crate) events: usize,
     pub(crate) clients: usize,
+    /// Events that are sent at once.
+    pub(crate) batch: usize,
+    /// About so long is a document.
+    pub(crate) document_bytes: usize,
     pub(crate) duplicates_percent: u64,
     pub(crate) ids: Ids,
 }
@@ -61,10 +69,10 @@ impl Workload {
     /// Makes one. The documents are as of this time, because contracts refuse what is too old.
     pub(crate) fn make(shape: Shape, seed: u64, time: Time) -> Workload {
         let mut random = Random(seed);
-        let batches = shape.events.div_ceil(BATCH * shape.clients);
+        let batches = shape.events.div_ceil(shape.batch * shape.clients);
         let clients: Vec<_> =
             (0..shape.clients).map(|client| sent_by(client, batches, shape, &mut random, time)).collect();
-        Workload { clients, sent: batches * BATCH * shape.clients }
+        Workload { clients, sent: batches * shape.batch * shape.clients }
     }
 
     /// The batches of those clients that a stream of so many is fed by, in whatever order.
@@ -79,12 +87,13 @@ impl Workload {
 }
 
 fn sent_by(client: usize, batches: usize, shape: Shape, random: &mut Random, time: Time) -> Vec<Batch> {
-    let devices: Vec<_> = (0..DEVICES).filter(|device| device % shape.clients == client).collect();
-    let mut before: Vec<(String, Vec<u8>)> = Vec::with_capacity(batches * BATCH);
+    let devices: Vec<_> = (0..DEVICES.max(shape.clients)).filter(|device| device % shape.clients == client).collect();
+    let mut before: Vec<(String, Vec<u8>)> = Vec::with_capacity(batches * shape.batch);
     let mut made = Vec::with_capacity(batches);
     for _ in 0..batches {
-        let mut batch = Batch { ids: Vec::with_capacity(BATCH), documents: Vec::with_capacity(BATCH), fresh: 0 };
-        for _ in 0..BATCH {
+        let room = shape.batch;
+        let mut batch = Batch { ids: Vec::with_capacity(room), documents: Vec::with_capacity(room), fresh: 0 };
+        for _ in 0..room {
             if random.below(100) < shape.duplicates_percent && !before.is_empty() {
                 let (id, document) = &before[random.below(before.len() as u64) as usize];
                 batch.ids.push(id.clone());
@@ -94,7 +103,8 @@ fn sent_by(client: usize, batches: usize, shape: Shape, random: &mut Random, tim
             let (device, number) = (devices[before.len() % devices.len()], before.len() / devices.len() + 1);
             let at = Time::from_nanos(time.nanos() + before.len() as i64 * MICROSECOND);
             let id = id(shape.ids, at, random);
-            let document = document(&id, device, number, at, random).into_bytes();
+            let more = shape.document_bytes.saturating_sub(DOCUMENT_BYTES);
+            let document = document(&id, device, number, at, more, random).into_bytes();
             before.push((id.clone(), document.clone()));
             batch.ids.push(id);
             batch.documents.push(document);
@@ -121,10 +131,11 @@ fn id(ids: Ids, at: Time, random: &mut Random) -> String {
     )
 }
 
-/// About 256 bytes, as devices send them.
-fn document(id: &str, device: usize, number: usize, at: Time, random: &mut Random) -> String {
+/// About 256 bytes, as devices send them; more if they also send a text.
+fn document(id: &str, device: usize, number: usize, at: Time, more: usize, random: &mut Random) -> String {
+    let note = note(more, random);
     format!(
-        r#"{{"event_id":"{id}","component_instance_id":"device-{device:03}","sequence":{number},"observed_at":"{at}","payload":{{"celsius":{}.{:02},"bar":{}.{:03},"battery":{},"status":"running","firmware":"4.2.{}","site":"north-2"}}}}"#,
+        r#"{{"event_id":"{id}","component_instance_id":"device-{device:03}","sequence":{number},"observed_at":"{at}","payload":{{"celsius":{}.{:02},"bar":{}.{:03},"battery":{},"status":"running","firmware":"4.2.{}","site":"north-2"{note}}}}}"#,
         15 + random.below(20),
         random.below(100),
         random.below(10),
@@ -132,6 +143,17 @@ fn document(id: &str, device: usize, number: usize, at: Time, random: &mut Rando
         random.below(101),
         random.below(10),
     )
+}
+
+/// A member of about so many bytes, or nothing. Letters are drawn, so that nobody gains by packing them.
+fn note(bytes: usize, random: &mut Random) -> String {
+    const AROUND: usize = r#","note":"""#.len();
+    let letters = bytes.saturating_sub(AROUND);
+    if letters == 0 {
+        return String::new();
+    }
+    let text: String = (0..letters).map(|_| char::from(b'a' + random.below(26) as u8)).collect();
+    format!(r#","note":"{text}""#)
 }
 
 /// SplitMix64: enough to draw ids and values that nobody must guess.

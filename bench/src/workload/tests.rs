@@ -5,7 +5,11 @@ use super::*;
 const START: Time = Time::from_nanos(1_700_000_000_000_000_000);
 
 fn made(clients: usize, duplicates_percent: u64, ids: Ids) -> Workload {
-    Workload::make(Shape { events: 12_000, clients, duplicates_percent, ids }, 7, START)
+    shaped(Shape { events: 12_000, clients, batch: BATCH, document_bytes: DOCUMENT_BYTES, duplicates_percent, ids })
+}
+
+fn shaped(shape: Shape) -> Workload {
+    Workload::make(shape, 7, START)
 }
 
 #[test]
@@ -28,6 +32,35 @@ fn a_document_has_about_256_bytes() {
     let bytes: usize = workload.clients[0].iter().flat_map(|batch| &batch.documents).map(Vec::len).sum();
     let mean = bytes / workload.sent;
     assert!((250..=262).contains(&mean), "{mean} bytes");
+}
+
+#[test]
+fn a_document_is_as_long_as_asked_for() {
+    for document_bytes in [400, 2000] {
+        let shape =
+            Shape { events: 500, clients: 1, batch: 10, document_bytes, duplicates_percent: 0, ids: Ids::Random };
+        let workload = shaped(shape);
+        for batch in &workload.clients[0] {
+            let mean = batch.documents.iter().map(Vec::len).sum::<usize>() / batch.documents.len();
+            assert!(mean.abs_diff(document_bytes) < 10, "{mean} bytes, not {document_bytes}");
+            serde_json::from_slice::<Vec<serde_json::Value>>(&batch.json()).expect("JSON");
+        }
+    }
+}
+
+#[test]
+fn every_client_has_a_device_however_many_there_are_and_batches_may_be_of_one() {
+    let shape = Shape {
+        events: 600,
+        clients: 150,
+        batch: 1,
+        document_bytes: DOCUMENT_BYTES,
+        duplicates_percent: 10,
+        ids: Ids::Random,
+    };
+    let workload = shaped(shape);
+    assert_eq!((workload.sent, workload.clients.len()), (600, 150));
+    assert!(workload.clients.iter().flatten().all(|batch| batch.ids.len() == 1 && batch.documents.len() == 1));
 }
 
 #[test]
