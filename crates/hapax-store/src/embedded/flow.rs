@@ -67,6 +67,17 @@ impl<D: Disk> Drop for Flow<D> {
     }
 }
 
+/// A thread that panics writes nothing more, and nobody must wait for it.
+struct Ending<D: Disk>(Arc<Shared<D>>);
+
+impl<D: Disk> Drop for Ending<D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.durable.fail(StoreError::Stopped("the one who writes the log is gone".to_owned()));
+        }
+    }
+}
+
 struct Writing<D: Disk> {
     log: Log<D>,
     shared: Arc<Shared<D>>,
@@ -75,9 +86,10 @@ struct Writing<D: Disk> {
 
 impl<D: Disk> Writing<D> {
     fn run(mut self, jobs: &Receiver<Job>) -> Log<D> {
+        let _ending = Ending(Arc::clone(&self.shared));
         for job in jobs {
             let Job { frame, write, expiring, promise } = job;
-            let outcome = self.write(frame, &write, expiring);
+            let outcome = self.write(frame, &write, expiring).map_err(stopped);
             if let Err(error) = &outcome {
                 self.shared.durable.fail(error.clone());
             }
@@ -95,4 +107,9 @@ impl<D: Disk> Writing<D> {
         self.shared.settled(frame, expiring, (lasting.len() + section.len()) as u64);
         Ok(())
     }
+}
+
+/// The state is ahead of the log, so whatever went wrong only a restart helps.
+fn stopped(error: StoreError) -> StoreError {
+    if matches!(error, StoreError::Stopped(_)) { error } else { StoreError::Stopped(error.to_string()) }
 }

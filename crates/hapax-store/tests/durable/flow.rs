@@ -123,3 +123,15 @@ fn what_flowed_is_there_after_a_clean_stop_and_after_a_power_cut() {
     let head = open(&disk).reader().head(&stream).expect("a head");
     assert_eq!(head.offset, 40, "all that was told is there");
 }
+
+#[test]
+fn when_the_one_who_writes_is_gone_nobody_waits_for_it() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    let (reader, stream) = (stage.store.reader().clone(), stage.stream.clone());
+    disk.set(Gate::Gone);
+    let lost = send(&mut stage, 1);
+    assert!(matches!(lost.recv().expect("told"), Err(StoreError::Stopped(_))));
+    assert!(matches!(reader.head(&stream), Err(StoreError::Stopped(_))));
+    assert!(matches!(stage.store.close(), Err(StoreError::Stopped(_))));
+}

@@ -14,6 +14,8 @@ pub(crate) enum Gate {
     Shut,
     /// It fails.
     Broken,
+    /// It panics.
+    Gone,
 }
 
 #[derive(Clone)]
@@ -46,7 +48,10 @@ impl Gated {
         moved.notify_all();
         let mut now = moved.wait_while(now, |(gate, _)| *gate == Gate::Shut).expect("no panic");
         now.1 -= 1;
-        if now.0 == Gate::Broken { Err(io::Error::other("the gate is broken")) } else { Ok(()) }
+        let gate = now.0;
+        drop(now);
+        assert!(gate != Gate::Gone, "on purpose");
+        if gate == Gate::Broken { Err(io::Error::other("the gate is broken")) } else { Ok(()) }
     }
 }
 
