@@ -21,6 +21,7 @@ use hapax_core::event::{Door, Reader};
 use hapax_core::json::Batch;
 use hapax_core::time::Time;
 use hapax_core::words::Verdict;
+use hapax_server::clock::Clock;
 use hapax_store::embedded::Embedded;
 use hapax_store::embedded::disk::RealDisk;
 use hapax_store::seam::{Store, StreamKey};
@@ -75,7 +76,9 @@ impl Spent {
 #[derive(Default)]
 struct Seen {
     accepted: AtomicU64,
-    others: AtomicU64,
+    duplicates: AtomicU64,
+    /// Neither: what is made here is never refused, so it was measured wrongly.
+    refused: AtomicU64,
     failed: AtomicU64,
 }
 
@@ -110,9 +113,11 @@ pub(super) fn run(shape: &Shape, plan: &Plan<'_>) -> anyhow::Result<Outcome> {
     _ = beside.join();
     let (spent, seen, events) = measured?;
     tell(&spent, &seen, events, plan);
-    let fine = seen.failed.load(Ordering::Relaxed) == 0
-        && seen.accepted.load(Ordering::Relaxed) + seen.others.load(Ordering::Relaxed) == events;
-    Ok(if fine { Outcome::Fine } else { Outcome::Failed })
+    let told = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    if told(&seen.failed) > 0 || told(&seen.accepted) + told(&seen.duplicates) != events {
+        bail!("{} events were refused, and {} turns failed", told(&seen.refused), told(&seen.failed));
+    }
+    Ok(Outcome::Fine)
 }
 
 fn measure(
@@ -123,6 +128,7 @@ fn measure(
 ) -> anyhow::Result<(Spent, Arc<Seen>, u64)> {
     let told = |error| anyhow!("{error}");
     let (mut spent, seen, mut events) = (Spent::default(), Arc::new(Seen::default()), 0);
+    let clock = Clock::default();
     let progress = Progress::count(shape.events.unwrap_or_default(), "events");
     let mut makers = Maker::all(shape);
     let Some(maker) = makers.first_mut() else { return Ok((spent, seen, 0)) };
@@ -133,9 +139,11 @@ fn measure(
         }
         let began = now();
         let mut requests = Vec::with_capacity(made.len());
+        // Events are of the time at which they were made, and in a long run that is not the time of its beginning.
+        let at = clock.now();
         for it in &made {
             events += it.events.len() as u64;
-            requests.push(request(Ask::Submit(submission(&it.body, version, shape.begin)?), shape.begin));
+            requests.push(request(Ask::Submit(submission(&it.body, version, at)?), at));
         }
         spent.reading += began.elapsed();
         let (began, mut last) = (now(), None);
@@ -172,7 +180,11 @@ fn measure(
 
 fn count(seen: &Seen, answers: &[Answer]) {
     for receipt in answers.iter().flat_map(Answer::receipts) {
-        let which = if receipt.verdict() == Verdict::Accepted { &seen.accepted } else { &seen.others };
+        let which = match receipt.verdict() {
+            Verdict::Accepted => &seen.accepted,
+            Verdict::Duplicate => &seen.duplicates,
+            Verdict::Conflict | Verdict::Stale | Verdict::Rejected | Verdict::NotEvaluated => &seen.refused,
+        };
         which.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -204,17 +216,17 @@ fn submission(body: &[u8], version: &Version, now: Time) -> anyhow::Result<Submi
 fn tell(spent: &Spent, seen: &Seen, events: u64, plan: &Plan<'_>) {
     let each = |time: Duration| time.as_nanos() as u64 / events.max(1);
     let a_second = (events as f64 / spent.turns.as_secs_f64().max(1e-9)) as u64;
-    let (accepted, others) = (seen.accepted.load(Ordering::Relaxed), seen.others.load(Ordering::Relaxed));
+    let (accepted, duplicates) = (seen.accepted.load(Ordering::Relaxed), seen.duplicates.load(Ordering::Relaxed));
     if plan.json {
         say::line(json!({
-            "events": events, "events_per_second": a_second, "accepted": accepted, "others": others,
+            "events": events, "events_per_second": a_second, "accepted": accepted, "duplicates": duplicates,
             "first_and_last_million": spent.growth(),
             "nanoseconds": { "reading": each(spent.reading), "turn": each(spent.turns), "receipt": each(spent.writing) },
         }));
         return;
     }
     say::line(format_args!(
-        "{a_second} events/s: judged, chained, written and synced; {accepted} accepted, {others} others"
+        "{a_second} events/s: judged, chained, written and synced; {accepted} accepted, {duplicates} duplicates"
     ));
     say::line(format_args!(
         "an event takes {} ns to read and {} ns in its turn",

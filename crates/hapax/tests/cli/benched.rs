@@ -61,9 +61,10 @@ fn the_engine_alone_is_measured_in_a_new_directory_and_nowhere_else() {
     let said = run(folder, &[], &args, "");
     assert_eq!(said.code, 0, "{said:?}");
     let told: Value = serde_json::from_str(&said.out).expect("JSON");
-    let [events, accepted, others] = ["events", "accepted", "others"].map(|it| told[it].as_u64().expect("a count"));
-    assert!(events == 2050 && accepted + others == events && others > 100, "{told}");
+    let [events, accepted, duplicates] =
+        ["events", "accepted", "duplicates"].map(|it| told[it].as_u64().expect("a count"));
+    assert!(events == 2050 && accepted + duplicates == events && duplicates > 100, "{told}");
     let waits = ["bench", "--store", "other", "--events", "200", "--batch", "100", "--duplicates", "0", "--wait"];
     let said = run(folder, &[], &waits, "");
-    assert!(said.code == 0 && said.out.contains("200 accepted, 0 others"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("200 accepted, 0 duplicates"), "{said:?}");
 }
