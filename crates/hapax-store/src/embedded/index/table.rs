@@ -109,8 +109,8 @@ struct Shared<D: Disk> {
     options: TableOptions,
     hashing: Hashing,
     state: RwLock<State<D::File>>,
-    /// Held by the one that writes runs.
-    work: Mutex<()>,
+    /// Held by the one that writes runs: memory to sort in.
+    work: Mutex<Vec<Raw>>,
 }
 
 /// Where the records are. Seen together under one lock, so that none is ever in two of them, or in none.
@@ -118,6 +118,8 @@ struct State<F> {
     active: Memory,
     /// Full, waiting to be written; oldest first.
     frozen: Vec<Arc<Memory>>,
+    /// One that was written, empty: tens of megabytes that nobody has to ask the system for again.
+    spare: Option<Memory>,
     /// Oldest first.
     runs: Runs<F>,
 }
@@ -135,8 +137,8 @@ impl<D: Disk> Table<D> {
         let runs = open::runs(&disk, name, log)?;
         let flushed = runs.last().map_or(FrameNumber::ORIGIN, |it| it.header.to);
         let active = Memory::new(flushed, options.memory_records_max, options.ordered);
-        let state = RwLock::new(State { active, frozen: Vec::new(), runs: Arc::new(runs) });
-        let (hashing, work) = (Hashing::new(log, name), Mutex::new(()));
+        let state = RwLock::new(State { active, frozen: Vec::new(), spare: None, runs: Arc::new(runs) });
+        let (hashing, work) = (Hashing::new(log, name), Mutex::default());
         Ok(Self { shared: Arc::new(Shared { disk, name, log, options, hashing, state, work }) })
     }
 
@@ -162,8 +164,13 @@ impl<D: Disk> Table<D> {
             return;
         }
         assert_eq!(frame, state.active.to.next(), "frames come in order, without holes");
+        let max = self.shared.options.memory_records_max;
+        // A table that is nearly full does not grow for the last frame: growing would move all of it.
+        if state.active.len() > 0 && state.active.len() + records.len() > max {
+            self.freeze(&mut state);
+        }
         state.active.insert(frame, records, &self.shared.hashing);
-        if state.active.len() >= self.shared.options.memory_records_max {
+        if state.active.len() >= max {
             self.freeze(&mut state);
         }
     }
@@ -254,8 +261,8 @@ impl<D: Disk> Table<D> {
     /// Bytes in memory: the newest records, and of each run the filter and the first record of every block.
     pub fn memory_bytes(&self) -> u64 {
         let state = self.state();
-        let frozen: u64 = state.frozen.iter().map(|it| it.bytes()).sum();
-        state.active.bytes() + frozen + state.runs.iter().map(|it| it.memory_bytes()).sum::<u64>()
+        let others: u64 = state.frozen.iter().map(|it| it.bytes()).chain(state.spare.iter().map(Memory::bytes)).sum();
+        state.active.bytes() + others + state.runs.iter().map(|it| it.memory_bytes()).sum::<u64>()
     }
 
     /// How many records there are.

@@ -51,6 +51,9 @@ fn in_order(raw: &Raw) -> [u128; 2] {
     [u128::from_be_bytes(halves[0]), u128::from_be_bytes(halves[1])]
 }
 
+/// So many records are put in together: as many lines of memory as a processor fetches at a time, and some.
+const TOGETHER: usize = 16;
+
 /// There is none before.
 const NONE: u32 = u32::MAX;
 
@@ -65,17 +68,24 @@ impl Memory {
 
     pub(super) fn insert(&mut self, frame: FrameNumber, records: &[Record], hashing: &Hashing) {
         self.to = frame;
-        for record in records {
-            let raw = record.encode();
-            let number = u32::try_from(self.entries.len()).expect("a table in memory has fewer than 2^32 records");
-            let (entries, same) = (&self.entries, |at: u32| self.entries[at as usize].raw[..KEY] == record.key.0);
-            let hash_of = |at: u32| hashing.of(&key_of(&entries[at as usize].raw));
-            let before = self.newest.put(hashing.of(&record.key), number, same, hash_of).unwrap_or(NONE);
-            self.entries.push(Entry { raw, before });
-            self.tags.push(tag(&raw));
-            if let Some(ordered) = &mut self.ordered {
-                ordered.insert(raw);
-            }
+        for some in records.chunks(TOGETHER) {
+            let mut hashes = [0; TOGETHER];
+            hashes.iter_mut().zip(some).for_each(|(hash, record)| *hash = hashing.of(&record.key));
+            self.newest.touch(&hashes[..some.len()]);
+            some.iter().zip(hashes).for_each(|(record, hash)| self.insert_one(record, hash, hashing));
+        }
+    }
+
+    fn insert_one(&mut self, record: &Record, hash: u64, hashing: &Hashing) {
+        let raw = record.encode();
+        let number = u32::try_from(self.entries.len()).expect("a table in memory has fewer than 2^32 records");
+        let (entries, same) = (&self.entries, |at: u32| self.entries[at as usize].raw[..KEY] == record.key.0);
+        let hash_of = |at: u32| hashing.of(&key_of(&entries[at as usize].raw));
+        let before = self.newest.put(hash, number, same, hash_of).unwrap_or(NONE);
+        self.entries.push(Entry { raw, before });
+        self.tags.push(tag(&raw));
+        if let Some(ordered) = &mut self.ordered {
+            ordered.insert(raw);
         }
     }
 
@@ -133,20 +143,35 @@ impl Memory {
         }
     }
 
-    /// Every record, in order.
-    pub(super) fn sorted(&self) -> Vec<Raw> {
+    /// Every record, in order, over whatever was there.
+    pub(super) fn sort_into(&self, all: &mut Vec<Raw>) {
+        all.clear();
         if let Some(ordered) = &self.ordered {
-            return ordered.iter().copied().collect();
+            all.extend(ordered);
+            return;
         }
-        let mut all: Vec<Raw> = self.entries.iter().map(|it| it.raw).collect();
+        all.extend(self.entries.iter().map(|it| it.raw));
         all.sort_unstable_by_key(in_order);
-        all
+    }
+
+    /// Forgets every record, and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.newest.clear();
+        self.entries.clear();
+        self.tags.clear();
+        self.ordered.iter_mut().for_each(BTreeSet::clear);
+    }
+
+    /// An empty one, for the frames after this one.
+    pub(super) fn after(mut self, from: FrameNumber) -> Self {
+        (self.from, self.to) = (from, from);
+        self
     }
 
     pub(super) fn bytes(&self) -> u64 {
         let hashed = self.newest.bytes();
         // A node of a tree is about three quarters full.
         let ordered = self.ordered.as_ref().map_or(0, |it| it.len() * size_of::<Raw>() * 4 / 3);
-        (hashed + self.entries.len() * (size_of::<Entry>() + size_of::<u32>()) + ordered) as u64
+        (hashed + self.entries.capacity() * (size_of::<Entry>() + size_of::<u32>()) + ordered) as u64
     }
 }

@@ -28,6 +28,13 @@ impl Places {
         self.find(hash, same).ok().map(|at| self.number_at(at))
     }
 
+    /// Looks at the places of these, so that all of them are fetched together and not one after the other.
+    pub(super) fn touch(&self, hashes: &[u64]) {
+        let mask = self.places.len() - 1;
+        let seen = hashes.iter().fold(0, |seen, hash| seen ^ self.places[(hash >> 32) as usize & mask]);
+        std::hint::black_box(seen);
+    }
+
     /// Puts a record in the place of its key. Answers with the one that was there. `hash_of` is asked if the table grows.
     pub(super) fn put(
         &mut self,
@@ -91,6 +98,12 @@ impl Places {
                 self.held += 1;
             }
         }
+    }
+
+    /// Forgets everything, and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.places.fill(0);
+        self.held = 0;
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -9,6 +9,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use super::format::{Header, Writing};
 use super::memory::Memory;
 use super::merge::{self, Merge};
+use super::record::Raw;
 use super::run::Run;
 use super::write::Writer;
 use super::{Record, State, Table, TableError};
@@ -26,11 +27,11 @@ impl<D: Disk> Table<D> {
 
     /// The same where what lies behind this frame is not durable yet: a table with any of it waits.
     pub fn upkeep_to(&self, durable: FrameNumber) -> Result<bool, TableError> {
-        let _work = self.work();
-        if self.write_frozen(durable)? {
+        let mut room = self.work();
+        if self.write_frozen(durable, &mut room)? {
             return Ok(true);
         }
-        self.merge(durable)
+        self.merge(durable, &mut room)
     }
 
     /// Writes everything that is in memory as a run: for a clean stop, or to bound what a start inserts again.
@@ -40,7 +41,7 @@ impl<D: Disk> Table<D> {
 
     /// The same, once `durable` has waited until the log is that far.
     pub fn flush_once(&self, durable: impl Fn(FrameNumber) -> Result<(), TableError>) -> Result<(), TableError> {
-        let _work = self.work();
+        let mut room = self.work();
         let last = {
             let mut state = self.state_mut();
             if state.active.to > state.active.from {
@@ -49,7 +50,7 @@ impl<D: Disk> Table<D> {
             state.active.from
         };
         durable(last)?;
-        while self.write_frozen(LAST)? {}
+        while self.write_frozen(LAST, &mut room)? {}
         Ok(())
     }
 
@@ -69,36 +70,46 @@ impl<D: Disk> Table<D> {
     /// Puts an empty table in the place of the one that is being filled.
     pub(super) fn freeze(&self, state: &mut State<D::File>) {
         let options = &self.shared.options;
-        let next = Memory::new(state.active.to, options.memory_records_max, options.ordered);
+        let next = match state.spare.take() {
+            Some(spare) => spare.after(state.active.to),
+            None => Memory::new(state.active.to, options.memory_records_max, options.ordered),
+        };
         state.frozen.push(Arc::new(std::mem::replace(&mut state.active, next)));
     }
 
     /// Writes the oldest frozen table, if there is one.
-    fn write_frozen(&self, durable: FrameNumber) -> Result<bool, TableError> {
+    fn write_frozen(&self, durable: FrameNumber, room: &mut Vec<Raw>) -> Result<bool, TableError> {
         let oldest = self.state().frozen.first().cloned();
         let Some(memory) = oldest.filter(|memory| memory.to <= durable) else { return Ok(false) };
-        let sorted = memory.sorted();
-        let header = self.header(memory.from, memory.to, sorted.len() as u64);
+        memory.sort_into(room);
+        let header = self.header(memory.from, memory.to, room.len() as u64);
         let mut writer = self.writer(header, Writing::Flush)?;
-        for raw in &sorted {
+        for raw in &*room {
             writer.push(raw)?;
         }
         let run = Arc::new(writer.finish()?);
-        let mut state = self.state_mut();
-        state.runs = Arc::new(state.runs.iter().cloned().chain([run]).collect());
-        state.frozen.remove(0);
+        {
+            let mut state = self.state_mut();
+            state.runs = Arc::new(state.runs.iter().cloned().chain([run]).collect());
+            state.frozen.remove(0);
+        }
+        // Whoever still looks into it keeps it; then there is none to spare.
+        if let Some(mut memory) = Arc::into_inner(memory) {
+            memory.clear();
+            self.state_mut().spare = Some(memory);
+        }
         Ok(true)
     }
 
     /// Merges neighbours, if there are enough of a size.
-    fn merge(&self, durable: FrameNumber) -> Result<bool, TableError> {
+    fn merge(&self, durable: FrameNumber, room: &mut Vec<Raw>) -> Result<bool, TableError> {
         let runs = Arc::clone(&self.state().runs);
         let records: Vec<u64> = runs.iter().map(|it| it.header.records).collect();
         let Some(chosen) = merge::choose(&records, self.shared.options.merge_width) else { return Ok(false) };
         let inputs = &runs[chosen.clone()];
         let (first, last) = (&inputs[0].header, &inputs[inputs.len() - 1].header);
         let header = self.header(first.from, last.to, records[chosen.clone()].iter().sum());
-        let run = Arc::new(self.write_merged(header, inputs, durable)?);
+        let run = Arc::new(self.write_merged(header, inputs, durable, room)?);
         {
             let mut state = self.state_mut();
             // Others may have come since, but only behind: these are still where they were.
@@ -118,12 +129,13 @@ impl<D: Disk> Table<D> {
         header: Header,
         inputs: &[Arc<Run<D::File>>],
         durable: FrameNumber,
+        room: &mut Vec<Raw>,
     ) -> Result<Run<D::File>, TableError> {
         let mut writer = self.writer(header, Writing::Merge)?;
         let mut merge = Merge::new(inputs.iter().map(|it| &**it))?;
         while let Some(raw) = merge.next()? {
             if writer.push(&raw)? {
-                self.write_frozen(durable)?;
+                self.write_frozen(durable, room)?;
             }
         }
         writer.finish()
@@ -137,7 +149,7 @@ impl<D: Disk> Table<D> {
         Writer::new(&self.shared.disk, &self.shared.options, &self.shared.hashing, header, writing)
     }
 
-    fn work(&self) -> MutexGuard<'_, ()> {
+    fn work(&self) -> MutexGuard<'_, Vec<Raw>> {
         self.shared.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
