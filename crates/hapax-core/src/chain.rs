@@ -17,7 +17,6 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use crate::entry::Entry;
 use crate::event::{Digest, digest};
@@ -27,19 +26,28 @@ pub const GENESIS: Digest = [0; 32];
 
 /// The hash of an entry, after the one before it. `scratch` is memory to build the input in.
 pub fn entry_hash(stream: &str, previous: &Digest, entry: &Entry, scratch: &mut Vec<u8>) -> Digest {
+    let mut fixed = [0; FIXED];
+    let mut rest = &mut fixed[..];
+    let mut put = |bytes: &[u8]| {
+        if let Some((place, after)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
+            place.copy_from_slice(bytes);
+            rest = after;
+        }
+    };
+    put(b"hapax.entry.v1");
+    put(previous);
+    put(&entry.digest);
+    put(&[entry.kind as u8]);
+    put(&entry.offset.to_be_bytes());
+    put(&entry.contract.to_be_bytes());
+    put(&entry.at.nanos().to_be_bytes());
+    put(&entry.epoch.to_be_bytes());
+    put(&[u8::from(entry.seq.is_some())]);
+    put(&entry.seq.unwrap_or(0).to_be_bytes());
+    put(&entry.marks.bits().to_be_bytes());
     let out = scratch;
     out.clear();
-    out.extend_from_slice(b"hapax.entry.v1");
-    out.extend_from_slice(previous);
-    out.extend_from_slice(&entry.digest);
-    out.push(entry.kind as u8);
-    out.extend_from_slice(&entry.offset.to_be_bytes());
-    out.extend_from_slice(&entry.contract.to_be_bytes());
-    out.extend_from_slice(&entry.at.nanos().to_be_bytes());
-    out.extend_from_slice(&entry.epoch.to_be_bytes());
-    out.push(u8::from(entry.seq.is_some()));
-    out.extend_from_slice(&entry.seq.unwrap_or(0).to_be_bytes());
-    out.extend_from_slice(&entry.marks.bits().to_be_bytes());
+    out.extend_from_slice(&fixed);
     text(out, stream);
     text(out, &entry.lane);
     text(out, &entry.id);
@@ -48,8 +56,11 @@ pub fn entry_hash(stream: &str, previous: &Digest, entry: &Entry, scratch: &mut 
         text(out, name);
         out.push(*class as u8);
     }
-    Sha256::digest(&*out).into()
+    digest(out)
 }
+
+/// What has the same length in every entry: it is put together at once, and only texts grow what is hashed.
+const FIXED: usize = 14 + 32 + 32 + 1 + 8 + 4 + 8 + 8 + 1 + 8 + 2;
 
 fn text(out: &mut Vec<u8>, text: &str) {
     // Every text here is a name of at most a few hundred bytes.

@@ -4,6 +4,7 @@
 //! [`Changes`]. A batch that must be all or nothing begins with [`Facts::begin`] and can be taken back whole.
 
 mod needs;
+mod originals;
 mod record;
 mod undo;
 
@@ -21,6 +22,7 @@ use crate::event::{Digest, Identity, NonceKey};
 use crate::lane::{GapChange, Gaps, Lane};
 use crate::period::PeriodStart;
 use crate::time::Time;
+use originals::Originals;
 use undo::Undo;
 
 /// How names and keys are hashed within a turn: with a secret of the process, in a fifth of the time that SipHash takes.
@@ -57,7 +59,7 @@ pub struct Facts {
     pub version: Version,
     /// Where the ledger ends.
     pub head: Head,
-    originals: HashMap<Identity, Arc<Entry>, Spread>,
+    originals: Originals,
     lanes: Vec<LaneFacts>,
     /// Where a lane stands in the list: a name is hashed once per event, and the place is good for the rest.
     slots: HashMap<Arc<str>, usize, Spread>,
@@ -146,7 +148,7 @@ impl Facts {
             stream,
             version,
             head,
-            originals: HashMap::default(),
+            originals: Originals::default(),
             lanes: Vec::new(),
             slots: HashMap::default(),
             touched: Vec::new(),
@@ -168,7 +170,7 @@ impl Facts {
 
     /// A store hands in an entry whose id was asked for.
     pub fn load_original(&mut self, entry: Arc<Entry>) {
-        self.originals.insert(entry.identity, entry);
+        self.originals.put(entry);
     }
 
     /// A store hands in a lane and the rows that were asked for.
@@ -205,7 +207,7 @@ impl Facts {
 
     /// Everything loaded that has this id, in whatever lanes.
     pub fn originals_with_id(&self, id: &str) -> Vec<Arc<Entry>> {
-        let events = self.originals.values().filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
+        let events = self.originals.iter().filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
         events.cloned().collect()
     }
 

@@ -115,7 +115,7 @@ impl Facts {
         // Nobody can send an assigned id again, so no later event of the turn has to find it.
         if entry.id_source != IdSource::Assigned {
             self.remember_original(entry.identity);
-            self.originals.insert(entry.identity, Arc::clone(&entry));
+            self.originals.put(Arc::clone(&entry));
         }
         self.changes.entries.push(Arc::clone(&entry));
         entry

@@ -85,10 +85,10 @@ impl Facts {
         }
         // An id that was forgotten may have been used again, and then the entry that it had before comes back.
         for (identity, entry) in undo.originals.into_iter().rev() {
-            _ = match entry {
-                Some(entry) => self.originals.insert(identity, entry),
+            match entry {
+                Some(entry) => self.originals.put(entry),
                 None => self.originals.remove(&identity),
-            };
+            }
         }
         undo.lengths.restore(&mut self.changes);
     }
