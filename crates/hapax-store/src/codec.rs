@@ -109,6 +109,7 @@ mod refusal;
 
 mod claim;
 mod counter;
+mod directory;
 mod key;
 mod lane;
 mod lasting;
@@ -119,6 +120,7 @@ mod expiring;
 
 pub(crate) mod alone;
 
+pub use directory::Directory;
 pub use expiring::Expiring;
 pub use fault::{Fault, Part, Undecodable};
 pub use lasting::{Found, Lasting};

@@ -28,6 +28,7 @@ pub use crate::codec;
 
 pub mod index;
 
+mod cards;
 mod frames;
 
 pub mod reader;
@@ -38,6 +39,7 @@ mod flow;
 mod snapshot;
 
 mod start;
+mod under_way;
 pub mod upkeep;
 
 pub mod verify;
@@ -165,7 +167,8 @@ impl<D: Disk> Embedded<D> {
         encode(write, &mut self.sections);
         let Sections { lasting, expiring } = &self.sections;
         if let Way::Here(log) = &mut self.way {
-            log.append(lasting, expiring)?;
+            let frame = log.append(lasting, expiring)?;
+            self.reader.shared.frames.keep(frame, &log.spot(), lasting);
         }
         Ok((lasting.len() + expiring.len()) as u64)
     }
@@ -275,6 +278,8 @@ impl<D: Disk> Store for Embedded<D> {
             Way::Flow(_) => {
                 self.reader.shared.durable.sound()?;
                 self.beside.room.claim(rough_bytes(&write))?;
+                let write = Arc::new(write);
+                self.reader.shared.under_way.begin(frame, &write);
                 let expiring = self.take_in(frame, &write);
                 let (promise, begun) = begun();
                 if let Way::Flow(flow) = &self.way {

@@ -28,8 +28,8 @@ const ALL: u64 = (1 << 6) - 1;
 /// What lasts of a commit, found but not yet read.
 #[derive(Clone, Debug)]
 pub struct Lasting<'b> {
-    tables: Tables<'b>,
-    streams: Vec<Row>,
+    pub(super) tables: Tables<'b>,
+    pub(super) streams: Vec<Row>,
 }
 
 /// Where an entry stands, and what is known of it without reading it.

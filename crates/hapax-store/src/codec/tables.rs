@@ -22,6 +22,24 @@ pub(super) struct Tables<'b> {
     read: (Vec<Arc<str>>, Vec<Caller>),
 }
 
+/// Where the tables stand in the directory alone.
+#[derive(Clone, Debug)]
+pub(super) struct Apart {
+    part: Part,
+    directory_at: usize,
+    records: Rows,
+    callers: Rows,
+    names: Rows,
+}
+
+impl Apart {
+    /// The tables, over the bytes of the directory. Records are found, but not read.
+    pub(super) fn over<'t>(&self, tail: &'t [u8]) -> Tables<'t> {
+        let Self { part, directory_at, records, callers, names } = self.clone();
+        Tables { section: tail, part, directory_at, records, callers, names, read: Default::default() }
+    }
+}
+
 /// Things of any length, one after another, and where each ends.
 #[derive(Clone, Debug)]
 struct Rows {
@@ -55,6 +73,19 @@ impl<'b> Tables<'b> {
         let names = Rows::read(&mut take, section)?;
         let tables = Self { section, part, directory_at, records, callers, names, read: Default::default() };
         Ok((tables, take))
+    }
+
+    /// Where they stand in the directory alone, and its bytes.
+    pub(super) fn apart(self) -> (Apart, &'b [u8]) {
+        let Self { section, part, directory_at, mut records, mut callers, mut names, read: _ } = self;
+        for rows in [&mut callers, &mut names] {
+            rows.start -= directory_at;
+            rows.limit -= directory_at;
+        }
+        for rows in [&mut records, &mut callers, &mut names] {
+            rows.ends_at -= directory_at;
+        }
+        (Apart { part, directory_at, records, callers, names }, &section[directory_at..])
     }
 
     /// Reads all names and callers at once.

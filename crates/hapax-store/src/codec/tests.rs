@@ -18,7 +18,7 @@ use super::{Sections, encode};
 use crate::seam::Write;
 
 /// The sections of a write.
-fn encoded(write: &Write) -> Sections {
+pub(crate) fn encoded(write: &Write) -> Sections {
     let mut sections = Sections::default();
     encode(write, &mut sections);
     sections

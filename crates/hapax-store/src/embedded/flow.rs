@@ -22,7 +22,7 @@ use crate::seam::{StoreError, Write};
 /// A commit that is to be written.
 pub(super) struct Job {
     pub(super) frame: FrameNumber,
-    pub(super) write: Write,
+    pub(super) write: Arc<Write>,
     /// What of it expires.
     pub(super) expiring: Option<Segment>,
     pub(super) promise: Promise,
@@ -93,6 +93,7 @@ impl<D: Disk> Writing<D> {
             if let Err(error) = &outcome {
                 self.shared.durable.fail(error.clone());
             }
+            self.shared.under_way.over(frame);
             promise.keep(outcome);
         }
         self.log
@@ -104,6 +105,7 @@ impl<D: Disk> Writing<D> {
         let Sections { lasting, expiring: section } = &self.sections;
         let written = self.log.append_claimed(lasting, section)?;
         assert_eq!(written, frame, "frames are written as they were numbered");
+        self.shared.frames.keep(frame, &self.log.spot(), lasting);
         self.shared.settled(frame, expiring, (lasting.len() + section.len()) as u64);
         Ok(())
     }

@@ -10,16 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
 
+use super::cards::{Cards, Led};
 use super::codec::{Expiring, Lasting, Undecodable};
 use super::disk::Disk;
 use super::index::table::Place;
-use super::log::{Frame, FrameNumber, Reader};
+use super::log::{Frame, FrameNumber, Reader, Spot};
 use crate::seam::StoreError;
 
 /// Frames, by their numbers.
-pub(super) struct Frames<D> {
+pub(super) struct Frames<D: Disk> {
     log: Reader<D>,
     kept: Mutex<Kept>,
+    cards: Cards<D::File>,
     bytes_max: usize,
 }
 
@@ -32,9 +34,16 @@ struct Kept {
     bytes: usize,
 }
 
+/// One part in so many of the memory for frames is for the cards of the newest beside them: enough for all events of a quarter of an
+/// hour where frames take it all in a second.
+const CARDS: usize = 4;
+
+/// So many entries of one frame are read each by itself; for more it is quicker to read all of it.
+const FEW: usize = 32;
+
 impl<D: Disk> Frames<D> {
     pub(super) fn new(log: Reader<D>, bytes_max: usize) -> Self {
-        Self { log, kept: Mutex::default(), bytes_max }
+        Self { log, kept: Mutex::default(), cards: Cards::new(bytes_max / CARDS), bytes_max }
     }
 
     pub(super) fn log(&self) -> &Reader<D> {
@@ -59,21 +68,55 @@ impl<D: Disk> Frames<D> {
 
     /// The log has other bytes for these by now.
     pub(super) fn forget(&self, numbers: &RangeInclusive<FrameNumber>) {
+        self.cards.forget(numbers);
         let mut kept = self.kept();
         let gone: Vec<_> = kept.frames.keys().filter(|number| numbers.contains(number)).copied().collect();
         gone.into_iter().for_each(|number| kept.remove(number));
     }
 
+    /// Keeps the card of a frame that was just written.
+    pub(super) fn keep(&self, number: FrameNumber, spot: &Spot, lasting: &[u8]) {
+        self.cards.add(number, spot, lasting, || self.log.open_segment(spot.segment).ok());
+    }
+
     /// The entry at a place, if it is of this identity.
     pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
-        let frame = self.get(place.frame)?;
-        let lasting = lasting(&frame)?;
-        entry_of(&frame, &lasting, place.index, identity)
+        let mut found = None;
+        self.entries(place.frame, &[(place.index, identity)], |_, entry| found = Some(entry))?;
+        Ok(found)
+    }
+
+    /// The entries at these places of a frame that are of these identities: `found` gets which of them each is.
+    pub(super) fn entries(
+        &self,
+        number: FrameNumber,
+        wanted: &[(u32, &Identity)],
+        mut found: impl FnMut(usize, Arc<Entry>),
+    ) -> Result<(), StoreError> {
+        let card = if wanted.len() <= FEW { self.cards.get(number) } else { None };
+        let (mut room, mut whole) = (Vec::new(), None);
+        for (which, (index, identity)) in wanted.iter().enumerate() {
+            match card.as_ref().map(|card| card.entry(*index, identity, &mut room)) {
+                Some(Led::To(entry)) => found(which, entry),
+                Some(Led::Elsewhere) => {}
+                Some(Led::Astray) | None => {
+                    let frame = match whole.take() {
+                        Some(frame) => frame,
+                        None => self.get(number)?,
+                    };
+                    if let Some(entry) = entry_of(&frame, &lasting(&frame)?, *index, identity)? {
+                        found(which, entry);
+                    }
+                    whole = Some(frame);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 /// The entry at a place of a frame, if it is of this identity: half of an identity led here.
-pub(super) fn entry_of(
+fn entry_of(
     frame: &Frame,
     lasting: &Lasting<'_>,
     index: u32,

@@ -30,8 +30,8 @@ mod tests;
 mod window;
 mod witness;
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::{fmt, io};
 
 pub use compact::{Compacted, Compactor};
 pub use copy::{Copied, CopyError, copy};
@@ -46,7 +46,7 @@ pub use survey::{Met, Surveyed, bytes, survey};
 use hapax_core::planted;
 
 use crate::embedded::disk::{Disk, DiskFile};
-use format::{Header, Link, Mark, SECTOR, Section};
+use format::{HEADER, Header, Link, Mark, SECTOR, Section};
 use reserve::Reserve;
 use segment::{DIR, FIRST};
 use spare::{Ready, SPARE, Slot};
@@ -94,6 +94,9 @@ impl Default for Options {
     }
 }
 
+/// A section of this size is written from where it is: a second call costs as much as copying so many bytes.
+const LARGE: usize = 16 << 10;
+
 /// How much is checked at a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
@@ -116,6 +119,8 @@ pub struct Log<D: Disk> {
     compacting: Arc<Mutex<()>>,
     next: FrameNumber,
     link: Link,
+    /// Where the last frame begins; nowhere in particular before the first.
+    last_at: u64,
     /// Where the next frame begins, in the file of the last segment.
     end: u64,
     /// How long that file is: a frame that does not fit begins another.
@@ -124,6 +129,15 @@ pub struct Log<D: Disk> {
     buffer: Vec<u8>,
     /// Shared with what is under way in other threads, for as long as it is: the next process must not meet it.
     lock: Arc<D::Lock>,
+}
+
+/// Where what lasts of a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The first frame of its segment.
+    pub segment: FrameNumber,
+    /// Where it begins in that file.
+    pub at: u64,
 }
 
 /// What is done beside the one that writes, from other threads.
@@ -166,7 +180,7 @@ impl<D: Disk> Log<D> {
         recovery::open(disk, options)
     }
 
-    /// Writes a frame: one write, one sync, then the witness. `Low` leaves everything as it was.
+    /// Writes a frame, syncs once, then writes the witness. `Low` leaves everything as it was.
     ///
     /// # Panics
     /// If a section is larger than [`SECTION_BYTES_MAX`].
@@ -202,12 +216,8 @@ impl<D: Disk> Log<D> {
             self.rotate(segment_bytes)?;
         }
 
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&header.encode(&self.reader.id()));
-        self.buffer.extend_from_slice(lasting);
-        self.buffer.extend_from_slice(expiring);
-        self.buffer.resize(self.buffer.len().next_multiple_of(SECTOR as usize), 0);
-        self.reader.fatal("writing a frame", self.file.write_at(self.end, &self.buffer))?;
+        let put = self.put(&header, lasting, expiring);
+        self.reader.fatal("writing a frame", put)?;
         if planted!(WitnessLeads) {
             let link = header.link(&self.reader.id());
             self.reader.fatal("writing the witness", self.witness.put(header.number, &link))?;
@@ -222,11 +232,33 @@ impl<D: Disk> Log<D> {
         let (number, link) = (header.number, header.link(&self.reader.id()));
         self.reader.fatal("writing the witness", self.witness.put(number, &link))?;
         self.reader.show(number, self.end);
+        self.last_at = self.end;
         self.end += header.extent();
         self.next = number.next();
         self.link = link;
         self.spare.filled(self.end, self.capacity);
         Ok(number)
+    }
+
+    /// Writes a frame behind the last one, nothing of it durable: at once, or a large part by itself, which is not worth copying.
+    fn put(&mut self, header: &Header, lasting: &[u8], expiring: &[u8]) -> io::Result<()> {
+        let mut at = self.end;
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&header.encode(&self.reader.id()));
+        for section in [lasting, expiring] {
+            if section.len() < LARGE {
+                self.buffer.extend_from_slice(section);
+                continue;
+            }
+            for bytes in [&self.buffer, section] {
+                self.file.write_at(at, bytes)?;
+                at += bytes.len() as u64;
+            }
+            self.buffer.clear();
+        }
+        let end = at + self.buffer.len() as u64;
+        self.buffer.resize(self.buffer.len() + (end.next_multiple_of(SECTOR) - end) as usize, 0);
+        self.file.write_at(at, &self.buffer)
     }
 
     /// Begins the next segment. The one before is sealed by that: every frame in it is durable.
@@ -241,6 +273,11 @@ impl<D: Disk> Log<D> {
         self.reader.add_segment(self.next);
         self.end = FIRST;
         Ok(())
+    }
+
+    /// Where the frame that was written last is.
+    pub fn spot(&self) -> Spot {
+        Spot { segment: self.reader.segment_of(self.reader.last()), at: self.last_at + HEADER as u64 }
     }
 
     /// What sets this log apart from every other one.

@@ -29,6 +29,7 @@ use super::index::table::{Place, TableError};
 use super::index::{Index, Walk, id_prefix};
 use super::log::{Frame, FrameNumber, LogId};
 use super::snapshot;
+use super::under_way::UnderWay;
 use super::upkeep::Work;
 use crate::seam::{AttemptFilter, Figures, Page, StoreError, StreamKey};
 use crate::state::{Keeper, State};
@@ -55,6 +56,8 @@ pub(super) struct Shared<D: Disk> {
     pub(super) work: Mutex<Work<D::File>>,
     /// How far the log is durable.
     pub(super) durable: Durable,
+    /// What is on its way there.
+    pub(super) under_way: UnderWay,
     /// The index was found to be damaged: nothing more of it is written, and the next start builds it again.
     pub(super) spoiled: AtomicBool,
 }

@@ -22,6 +22,7 @@ use super::index::{Index, Records};
 use super::log::{Check, Frame, FrameNumber, Log, LogError, LogId, Opened};
 use super::reader::{EmbeddedReader, Live, Shared};
 use super::snapshot;
+use super::under_way::UnderWay;
 use super::upkeep::Work;
 use super::{Embedded, Options, Stop, Way};
 use crate::seam::{StoreError, Write};
@@ -107,6 +108,7 @@ fn replay<D: Disk>(
         frames: Frames::new(log.reader(), options.frames_bytes_max),
         work: Mutex::new(Work::new(options.upkeep.clone(), snapshot)),
         durable: Durable::new(log.last()),
+        under_way: UnderWay::default(),
         spoiled: AtomicBool::new(false),
     };
     Replay { shared: &shared, applied, shows, expiries, rebuilds }.run(log, progress)?;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
+use hapax_core::event::Identity;
 use hapax_store::embedded::log::LogId;
 use hapax_store::embedded::{Embedded, Options};
-use hapax_store::seam::{Read as _, Store as _, StoreError};
+use hapax_store::seam::{Read as _, Store as _, StoreError, TurnNeeds};
 use hapax_store::turn::begin;
 use serde_json::{Value, json};
 
@@ -29,17 +31,25 @@ type Told = Receiver<Result<Value, StoreError>>;
 
 /// Begins a turn with one event, the n-th of its lane.
 fn send(stage: &mut Stage<Embedded<Gated>>, number: u64) -> Told {
-    let event = json!({
-        "event_id": format!("event-{number}"), "component_instance_id": "lane", "sequence": number,
-        "observed_at": "2026-01-01T00:00:00Z",
-    });
-    let request = stage.submission(NOW, vec![Arc::from(event.to_string().into_bytes())], Opts::default());
+    send_all(stage, &[number])
+}
+
+/// Begins a turn with these events of a lane.
+fn send_all(stage: &mut Stage<Embedded<Gated>>, numbers: &[u64]) -> Told {
+    let event = |number: &u64| {
+        let event = json!({
+            "event_id": format!("event-{number}"), "component_instance_id": "lane", "sequence": number,
+            "observed_at": "2026-01-01T00:00:00Z",
+        });
+        Arc::from(event.to_string().into_bytes())
+    };
+    let request = stage.submission(NOW, numbers.iter().map(event).collect(), Opts::default());
     let (mut answers, begun) = begin(&mut stage.store, &mut [request]).expect("a turn");
     let (tell, told) = channel();
     begun.then(move |outcome| {
         let body = answers.remove(0).body;
-        let told = outcome.map(|()| serde_json::from_slice(&body).expect("JSON"));
-        tell.send(told).expect("somebody listens");
+        // Whoever began it may have gone.
+        _ = tell.send(outcome.map(|()| serde_json::from_slice(&body).expect("JSON")));
     });
     told
 }
@@ -134,4 +144,51 @@ fn when_the_one_who_writes_is_gone_nobody_waits_for_it() {
     assert!(matches!(lost.recv().expect("told"), Err(StoreError::Stopped(_))));
     assert!(matches!(reader.head(&stream), Err(StoreError::Stopped(_))));
     assert!(matches!(stage.store.close(), Err(StoreError::Stopped(_))));
+}
+
+#[test]
+fn a_repeat_of_what_is_under_way_is_recognised_and_told_after_it() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    disk.set(Gate::Shut);
+    let first = send_all(&mut stage, &[1, 2, 3]);
+    disk.wait_for_one();
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| send_all(&mut stage, &[3, 4, 2]));
+        assert!(first.try_recv().is_err(), "nobody is told before the sync");
+        disk.set(Gate::Open);
+        let first = first.recv().expect("told").expect("a commit");
+        let second = second.join().expect("no panic").recv().expect("told").expect("a commit");
+        let told = |body: &Value, index: usize, of: &str| body["results"][index][of].clone();
+        assert_eq!(told(&first, 2, "offset"), json!(3));
+        assert_eq!([0, 1, 2].map(|it| told(&second, it, "verdict")), ["duplicate", "accepted", "duplicate"]);
+        assert_eq!([0, 2].map(|it| told(&second, it, "original")["offset"].clone()), [json!(3), json!(2)]);
+        assert_eq!(told(&second, 1, "offset"), json!(4));
+    });
+}
+
+/// A turn would wait for ever here if it waited for the sync.
+#[test]
+fn what_a_turn_looks_up_is_found_while_it_is_under_way() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    disk.set(Gate::Shut);
+    drop(send_all(&mut stage, &[1, 2]));
+    disk.wait_for_one();
+    let identity = Identity::of(None, "event-2");
+    let mut needs = TurnNeeds::default();
+    needs.streams.entry(stage.stream.clone()).or_default().needs.identities.push(identity);
+    std::thread::scope(|scope| {
+        let (tell, told) = channel();
+        let stream = stage.stream.clone();
+        let store = &mut stage.store;
+        scope.spawn(move || {
+            let loaded = store.load(&needs).expect("the facts");
+            let original = loaded.streams[&stream].facts.original(&identity).map(|entry| entry.offset);
+            tell.send(original).expect("somebody listens");
+        });
+        let original = told.recv_timeout(Duration::from_secs(20));
+        disk.set(Gate::Open);
+        assert_eq!(original, Ok(Some(2)), "it waits for nobody");
+    });
 }

@@ -151,6 +151,11 @@ impl<D: Disk> Reader<D> {
         known.segments[after.saturating_sub(1)].first
     }
 
+    /// The file of the segment that begins with this frame, for reading.
+    pub fn open_segment(&self, first: FrameNumber) -> io::Result<D::File> {
+        self.disk().open(&segment::path(&segment::name(first)))
+    }
+
     /// The segments, in order.
     pub fn segments(&self) -> Vec<SegmentView> {
         let known = self.known();
@@ -185,7 +190,7 @@ impl<D: Disk> Reader<D> {
             let known = self.known();
             let after = known.segments.partition_point(|it| it.first <= number);
             let segment = &known.segments[after.saturating_sub(1)];
-            let file = self.disk().open(&segment::path(&segment::name(segment.first))).map_err(reading)?;
+            let file = self.open_segment(segment.first).map_err(reading)?;
             let window = Window::new(file, ahead).map_err(reading)?;
             let until = known.segments.get(after).map(|it| it.first);
             let place = Place { window, first: segment.first, number: segment.first, at: FIRST, until };

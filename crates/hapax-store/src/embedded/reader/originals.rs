@@ -1,18 +1,17 @@
 //! The entries of known ids, for a turn: looked up together, read frame by frame.
 //!
 //! Most ids of a turn are new, and then a turn reads nothing. A batch that is sent again has all of its originals in one
-//! frame, which is read once.
+//! frame, which is read once; of a few each is read by itself.
 
+use hapax_core::event::Identity;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hapax_core::event::Identity;
-
 use super::Shared;
 use crate::embedded::disk::Disk;
-use crate::embedded::frames::{entry_of, lasting};
 use crate::embedded::index::identity_key;
 use crate::embedded::index::table::{Key, Place};
+use crate::embedded::under_way::entry_at;
 use crate::seam::{Loaded, StoreError, StreamKey, TurnNeeds};
 
 /// An identity that is asked for, and where.
@@ -42,20 +41,31 @@ impl<D: Disk> Shared<D> {
         let mut known: HashSet<usize> = HashSet::new();
         for together in places.chunk_by(|(one, _), (other, _)| one.frame == other.frame) {
             let Some((first, _)) = together.first() else { continue };
-            let frame = self.frame(first.frame)?;
-            let lasting = lasting(&frame)?;
-            for (place, position) in together {
-                let Asked { stream, identity } = asked[*position];
-                if known.contains(position) {
-                    continue;
-                }
-                if let Some(entry) = entry_of(&frame, &lasting, place.index, identity)? {
-                    known.insert(*position);
-                    if let Some(found) = loaded.streams.get_mut(stream) {
-                        found.facts.load_original(Arc::clone(&entry));
+            if let Some(write) = self.under_way.get(first.frame) {
+                for (place, position) in together {
+                    let Asked { stream, identity } = asked[*position];
+                    if let Some(entry) = entry_at(&write, place).filter(|entry| entry.identity == *identity)
+                        && known.insert(*position)
+                        && let Some(found) = loaded.streams.get_mut(stream)
+                    {
+                        found.facts.load_original(Arc::clone(entry));
                     }
                 }
+                continue;
             }
+            self.durable.wait(first.frame)?;
+            let open = together.iter().filter(|(_, position)| !known.contains(position));
+            let (wanted, positions): (Vec<_>, Vec<usize>) =
+                open.map(|(place, position)| ((place.index, asked[*position].identity), *position)).unzip();
+            self.frames.entries(first.frame, &wanted, |which, entry| {
+                let position = positions[which];
+                // Of several in one frame the newest comes first.
+                if known.insert(position)
+                    && let Some(found) = loaded.streams.get_mut(asked[position].stream)
+                {
+                    found.facts.load_original(entry);
+                }
+            })?;
         }
         Ok(())
     }
