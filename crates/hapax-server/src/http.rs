@@ -18,6 +18,7 @@ pub mod body;
 pub mod cloudevents;
 mod covered;
 pub mod documents;
+mod reading;
 pub mod request_key;
 pub mod running;
 
@@ -73,6 +74,8 @@ pub struct App {
     pub running: running::Running,
     /// KiB for bodies that are being read or wait.
     pub memory: Arc<Semaphore>,
+    /// Requests whose events are being read.
+    pub reading: reading::Readers,
     /// Places for bodies that are unpacked.
     pub unpacking: Semaphore,
     /// Places for followers.
@@ -105,7 +108,7 @@ impl App {
         let followers = Arc::new(Semaphore::new(limits.followers_max));
         let (running, stopping) = (running::Running::default(), watch::Sender::new(false));
         let (asking, router, rating) = (Semaphore::new(1), Router::new(), Rating::default());
-        let unpacking = Semaphore::new(body::UNPACKED_AT_ONCE_MAX);
+        let (reading, unpacking) = (reading::Readers::default(), Semaphore::new(body::UNPACKED_AT_ONCE_MAX));
         Self {
             reader,
             inbox,
@@ -115,6 +118,7 @@ impl App {
             rating,
             running,
             memory,
+            reading,
             unpacking,
             followers,
             asking,

@@ -1,6 +1,7 @@
 //! A request's body: its size, its coding, its size again, and its share of the memory.
 //!
-//! What holds: nothing is allocated or set aside by a length that a client sent, but only for bytes that came; no more
+//! What holds: nothing is allocated or set aside by a length that a client sent, but only for bytes that came, or a few times as
+//! many if so many are announced; no more
 //! than the limit is ever unpacked, so a small body that unpacks to a large one costs what the limit says; a body that
 //! comes too slowly is nobody who wants an answer.
 
@@ -27,6 +28,8 @@ use crate::writer::busy;
 const WINDOW_LOG_MAX: u32 = 23;
 /// Bodies that are unpacked at the same time; others wait, and not for long.
 pub(super) const UNPACKED_AT_ONCE_MAX: usize = 8;
+/// Room is made for so many times what has come, if so much is announced: else a body would be copied again and again as it grows.
+const AHEAD: usize = 7;
 /// What is unpacked between two looks at the memory.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -129,6 +132,7 @@ pub fn coding_of(headers: &HeaderMap) -> Result<Coding, Problem> {
 /// The bytes as they come, if they come quickly enough.
 async fn collect(body: &mut Incoming, limits: &Limits, share: &mut Share) -> Result<Bytes, Problem> {
     let max = limits.body_bytes_max;
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(max).min(max);
     let mut pace = Pace::new(limits.body_rate_window, limits.body_rate_min);
     let mut first = Bytes::new();
     let mut all: Option<BytesMut> = None;
@@ -150,7 +154,15 @@ async fn collect(body: &mut Incoming, limits: &Limits, share: &mut Share) -> Res
         if first.is_empty() {
             first = piece;
         } else {
-            all.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
+            let all = all.get_or_insert_with(BytesMut::new);
+            let to_come = announced.saturating_sub(length).min(AHEAD * length);
+            if all.is_empty() {
+                all.reserve(length + to_come);
+                all.extend_from_slice(&first);
+            } else if all.capacity() - all.len() < piece.len() {
+                all.reserve(piece.len() + to_come);
+            }
+            all.extend_from_slice(&piece);
         }
     }
 }

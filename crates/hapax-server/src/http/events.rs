@@ -1,10 +1,12 @@
 //! `POST /v1/streams/{stream}/events`: events come in, receipts go out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hapax_core::access::{Deed, Role};
 use hapax_core::batch::Terms;
 use hapax_core::claim::Jitter;
+use hapax_core::contract::Version;
 use hapax_core::entry::Caller;
 use hapax_core::event::{Door, Event, Reader};
 use hapax_core::problem::{Problem, ProblemCode};
@@ -15,6 +17,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::call::forbidden;
 use super::documents::Documents;
+use super::reading::Reading;
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
 use super::{App, Call, Reply, body, limited, unread};
@@ -38,6 +41,9 @@ pub(super) const ROUTES: &[Route] = &[Route {
 /// So many events are read without making room for others: about a millisecond.
 const HELD_UP_MAX: usize = 1000;
 
+/// From so many events on a thread for half of them is worth what it costs.
+const SHARED_MIN: usize = 500;
+
 async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let (stream, version) = call.version(&app)?;
     let terms = terms(&call)?;
@@ -56,21 +62,17 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let salt = app.reader.salt(&call.tenant).map_err(unread)?.unwrap_or_default();
     let spare = spare();
     let event_bytes_max = app.limits.event_bytes_max;
-    let read_all = || -> Vec<Event> {
-        let covers = |lane: &str| call.covers_lane(lane);
-        let mut reader = Reader::new(&version, count);
-        let one = |(index, document): (usize, &Arc<[u8]>)| {
-            let spare = spare.wrapping_add(index as u128);
-            let door = Door { salt: &salt, now: call.now, spare, event_bytes_max, covers: &covers };
-            match documents.node(index) {
-                Some(node) => reader.read_scanned(Arc::clone(document), node, &door),
-                None => reader.read(Arc::clone(document), &door),
-            }
-        };
-        documents.list.iter().enumerate().map(one).collect()
-    };
+    let lanes = &call.access.lanes;
+    let covers = |lane: &str| lanes.cover(lane);
+    let door = Door { salt: &salt, now: call.now, spare, event_bytes_max, covers: &covers };
+    let reading = app.reading.begin();
     // Making room for it takes as long as reading a hundred events.
-    let events = if count > HELD_UP_MAX { tokio::task::block_in_place(read_all) } else { read_all() };
+    let events = if count > HELD_UP_MAX {
+        tokio::task::block_in_place(|| read(&documents, &version, &door, &reading))
+    } else {
+        read(&documents, &version, &door, &reading)
+    };
+    drop(reading);
     let (Documents { list, single, .. }, dry_run) = (documents, terms.dry_run);
     let caller = terms.caller.clone();
     let submission = Submission { stream, documents: list, events, terms, single, event_bytes_max };
@@ -85,6 +87,35 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
         app.metrics.replayed();
     }
     Ok(reply(&answer, single, key.as_deref()))
+}
+
+/// Reads the documents of a request: by two threads if it is the only one and large, so that whoever sends alone has both
+/// processors, and whoever shares them loses nothing to threads.
+fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, reading: &Reading<'_>) -> Vec<Event> {
+    let count = documents.list.len();
+    if count < SHARED_MIN || !reading.is_alone() {
+        return read_some(documents, version, door, 0..count);
+    }
+    std::thread::scope(|scope| {
+        let rest = scope.spawn(|| read_some(documents, version, door, count / 2..count));
+        let mut events = Vec::with_capacity(count);
+        events.extend(read_some(documents, version, door, 0..count / 2));
+        events.extend(rest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        events
+    })
+}
+
+fn read_some(documents: &Documents<'_>, version: &Version, door: &Door<'_>, which: Range<usize>) -> Vec<Event> {
+    let mut reader = Reader::new(version, which.len());
+    let one = |index: usize| {
+        let document = Arc::clone(&documents.list[index]);
+        let door = Door { spare: door.spare.wrapping_add(index as u128), ..*door };
+        match documents.node(index) {
+            Some(node) => reader.read_scanned(document, node, &door),
+            None => reader.read(document, &door),
+        }
+    };
+    which.map(one).collect()
 }
 
 fn reply(answer: &Answer, single: bool, key: Option<&str>) -> Reply {
