@@ -182,7 +182,7 @@ impl Default for Database {
 }
 
 /// Accepted events are logged only on request: a line for each would cost more than the event.
-const LOG: &str = "info,hapax::accepted=off";
+const LOG: &str = "info,hapax::accepted=off,hapax::repeated=off";
 
 impl Settings {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {

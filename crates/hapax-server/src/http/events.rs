@@ -191,7 +191,7 @@ fn log(stream: &str, trace: &str, receipt: &Receipt) {
                     tracing::warn!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
                 }
                 LogClass::Info => {
-                    tracing::info!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
+                    tracing::info!(target: "hapax::repeated", stream, trace, id, lane, code, attempt = number, "{verdict}")
                 }
             }
         }
