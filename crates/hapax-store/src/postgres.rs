@@ -3,11 +3,16 @@
 //! ```text
 //! load:   BEGIN · lock heads and handlers, in their order · everything that was asked for      one round trip
 //! commit: entries, lanes, counters, … · the turn's own row · COMMIT                             one round trip
+//!
+//! and while another turn of the same process is being written to the same stream:
+//! load:   everything that was asked for, and what that turn leaves                              one round trip
+//! commit: BEGIN · lock the head: did that turn write it last? · entries, … · COMMIT             one round trip
 //! ```
 //!
 //! What holds: nobody writes anything of a stream without the lock of its row, or anything of a handler without its; so what a
-//! turn has loaded stays true until its commit, offsets have no holes, and they appear in their order. Locks are taken in
-//! the order of keys, streams before handlers. Each turn writes a row under a random id of its own: after a COMMIT that
+//! turn has loaded stays true until its commit, offsets have no holes, and they appear in their order. A turn that was loaded
+//! ahead of its lock is committed only if the row that it then locks is the one that it rests on; see `recent`. Locks are taken
+//! in the order of keys, streams before handlers. Each turn writes a row under a random id of its own: after a COMMIT that
 //! broke off, that row decides whether it happened, and nothing else does.
 //!
 //! Not here: rules. A verdict never depends on the store.
@@ -16,9 +21,11 @@ mod address;
 mod connect;
 mod flight;
 mod known;
+mod line;
 mod load;
 pub mod migrate;
 mod reader;
+mod recent;
 mod rows;
 mod turns;
 pub mod upkeep;
@@ -33,7 +40,8 @@ use std::time::Duration;
 
 use crate::seam::{Commits, Loaded, Store, StoreError, StreamNeeds, TurnNeeds, Write};
 use known::Shared;
-use load::Held;
+use line::Line;
+use load::{Held, Rests};
 
 /// How a store in Postgres is used.
 #[derive(Clone, Debug)]
@@ -62,10 +70,14 @@ impl Default for Options {
 pub struct Postgres {
     shared: Arc<Shared>,
     reader: PostgresReader,
+    /// There from its first turn on.
+    line: Option<Arc<Line>>,
     /// How often it has loaded.
     loads: u64,
     /// What the last load holds.
     held: Option<Held>,
+    /// What a turn that wrote nothing has rested on, and nobody has looked whether it is true.
+    unproven: Option<Rests>,
 }
 
 impl Postgres {
@@ -84,12 +96,33 @@ impl Postgres {
     }
 
     fn on(shared: Arc<Shared>) -> Self {
-        Self { reader: PostgresReader::new(Arc::clone(&shared)), shared, loads: 0, held: None }
+        Self { reader: PostgresReader::new(Arc::clone(&shared)), shared, line: None, loads: 0, held: None, unproven: None }
     }
 
     /// What is due beside the turns: deleting what has expired.
     pub fn upkeep(&self) -> upkeep::Upkeep {
         upkeep::Upkeep::new(Arc::clone(&self.shared))
+    }
+
+    fn line(&mut self) -> Result<Arc<Line>, StoreError> {
+        if let Some(line) = &self.line {
+            return Ok(Arc::clone(line));
+        }
+        let line = Arc::new(Line::new(&self.shared)?);
+        self.line = Some(Arc::clone(&line));
+        Ok(line)
+    }
+
+    /// Loads, resting on what this process remembers if it may.
+    fn load_from(&mut self, needs: &TurnNeeds, may_rest: bool) -> Result<Loaded, StoreError> {
+        self.let_go();
+        self.unproven = None;
+        self.loads += 1;
+        let line = self.line()?;
+        let load = load::load(&self.shared, &line, needs, Commits(self.loads), may_rest);
+        let (held, loaded) = line.wait(load)?;
+        self.held = Some(held);
+        Ok(loaded)
     }
 
     /// What a write needs that rests on nothing that was loaded.
@@ -108,7 +141,7 @@ impl Postgres {
         needs.claims.extend(write.claims.iter().map(|(place, _)| place.clone()));
         needs.handler_lanes.extend(write.handler_lanes.iter().map(|(place, _)| place.clone()));
         needs.keys.extend(write.keys.iter().map(|key| Arc::clone(&key.tenant)));
-        self.load(&needs).map(|_| ())
+        self.load_from(&needs, false).map(|_| ())
     }
 }
 
@@ -130,11 +163,7 @@ impl Store for Postgres {
     }
 
     fn load(&mut self, needs: &TurnNeeds) -> Result<Loaded, StoreError> {
-        self.let_go();
-        self.loads += 1;
-        let (held, loaded) = self.shared.wait(load::load(&self.shared, needs, Commits(self.loads)))?;
-        self.held = Some(held);
-        Ok(loaded)
+        self.load_from(needs, true)
     }
 
     fn commit(&mut self, write: Write) -> Result<(), StoreError> {
@@ -146,12 +175,20 @@ impl Store for Postgres {
             None => self.hold(&write)?,
         }
         let Some(held) = self.held.take() else { return Err(StoreError::Conflict) };
-        self.shared.wait(write::commit(&self.shared, held, write))
+        let line = self.line()?;
+        line.wait(write::commit(&self.shared, &line, held, write))
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        let Some(rests) = self.unproven.take() else { return Ok(()) };
+        let line = self.line()?;
+        line.wait(write::prove(&line, &rests))
     }
 
     fn let_go(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.shared.wait(write::let_go(&self.shared, held));
+        if let (Some(held), Some(line)) = (self.held.take(), self.line.clone()) {
+            self.unproven = held.rests.clone();
+            line.wait(write::let_go(&line, held));
         }
     }
 }

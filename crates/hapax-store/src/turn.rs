@@ -66,7 +66,10 @@ pub fn begin(store: &mut impl Store, requests: &mut [Request]) -> Result<(Vec<An
         let write = working.into_write();
         if write.is_empty() {
             store.let_go();
-            return Ok((answers, seen(store)?));
+            match seen(store) {
+                Err(StoreError::Conflict) => continue,
+                seen => return Ok((answers, seen?)),
+            }
         }
         let begun = if cfg!(feature = "planted") {
             apart::commit(store, write).map(|()| Begun::durable())

@@ -212,6 +212,8 @@ pub(super) fn meant(error: &Error) -> StoreError {
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::UNIQUE_VIOLATION,
         SqlState::LOCK_NOT_AVAILABLE,
+        // How a turn is told that the row that it rests on is another by now; see `write::CHECK`.
+        SqlState::DIVISION_BY_ZERO,
     ];
     match error.code() {
         Some(code) if again.contains(code) => StoreError::Conflict,

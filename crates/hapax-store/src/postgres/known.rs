@@ -1,4 +1,5 @@
-//! What all writers and readers of one process share: the runtime, the connections, and what they remember.
+//! What all writers and readers of one process share: the runtime and the connections of those who read, and what they
+//! remember. A writer has a [line](super::line) of its own.
 //!
 //! What holds: what is remembered is either what never changes (salts), or is asked again after a tick (keys, contracts), and
 //! a tick comes once a second; a turn checks the version that it has read its documents under
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use deadpool_postgres::{HookError, Object, Pool, PoolError};
+use deadpool_postgres::{HookError, Pool, PoolError};
 use hapax_core::contract::Version;
 use hapax_core::event::Digest;
 use hapax_core::time::Time;
@@ -20,6 +21,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::connect::{is_gone, pool, said};
+use super::recent::Recents;
 use super::{Address, Options, rows};
 use crate::seam::{Key, StoreError, StreamKey, Wake};
 
@@ -27,10 +29,7 @@ use crate::seam::{Key, StoreError, StreamKey, Wake};
 pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 /// How much longer than the database itself it is waited for, and how long for a sign of life.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Writers of one process, at most.
-const WRITERS_MAX: usize = 64;
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a process shares.
 #[derive(Debug)]
@@ -38,7 +37,8 @@ pub(super) struct Shared {
     /// There until it is dropped.
     runtime: Option<Runtime>,
     readers: Pool,
-    writers: Pool,
+    /// What its own turns have left.
+    pub(super) recents: Recents,
     pub(super) address: Address,
     pub(super) options: Options,
     remembered: Mutex<Remembered>,
@@ -76,11 +76,10 @@ impl Shared {
         let built = builder.worker_threads(2).thread_name("database").enable_all().build();
         let runtime = built.map_err(|error| StoreError::Unreachable(format!("no runtime: {error}")))?;
         let readers = pool(address, &options, options.connections_max.max(1))?;
-        let writers = pool(address, &options, WRITERS_MAX)?;
         let shared = Self {
             runtime: Some(runtime),
             readers,
-            writers,
+            recents: Recents::default(),
             address: address.clone(),
             options,
             remembered: Mutex::default(),
@@ -106,11 +105,6 @@ impl Shared {
         }
     }
 
-    /// A connection for a turn.
-    pub(super) async fn writer(&self) -> Result<Object, StoreError> {
-        self.writers.get().await.map_err(|error| unreachable(&error))
-    }
-
     /// Reads rows.
     pub(super) fn query(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
         let asked = async {
@@ -126,16 +120,15 @@ impl Shared {
 
     /// Waits for the database, but not for ever: one that stands still does not even notice that it is too late. Nothing if
     /// it was; connections on which something is still under way are not used again.
-    pub(super) async fn patiently<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    async fn patiently<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.within(self.options.statement_timeout + PATIENCE, work).await
     }
 
-    pub(super) async fn within<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
+    async fn within<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
         match tokio::time::timeout(time, work).await {
             Ok(done) => Some(done),
             Err(_) => {
                 self.readers.retain(|_, _| false);
-                self.writers.retain(|_, _| false);
                 None
             }
         }
@@ -168,6 +161,11 @@ impl Shared {
         }
         let row = self.query_opt(CLOCK, &[])?.ok_or_else(|| StoreError::Unreachable("it has no clock".to_owned()))?;
         read_clock(&row)
+    }
+
+    /// How often time has gone by.
+    pub(super) fn ticks(&self) -> u64 {
+        self.ticks.load(Ordering::Relaxed)
     }
 
     /// Time has gone by: what may have changed is asked again.
@@ -333,7 +331,7 @@ pub(super) fn late() -> StoreError {
 }
 
 /// Nothing was written, and nothing could be read.
-fn unreachable(error: &PoolError) -> StoreError {
+pub(super) fn unreachable(error: &PoolError) -> StoreError {
     StoreError::Unreachable(match error {
         PoolError::Timeout(_) => "no connection in time".to_owned(),
         PoolError::Backend(error) => said(error),

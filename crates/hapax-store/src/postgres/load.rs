@@ -1,14 +1,18 @@
-//! Everything that a turn looks at, in one round trip: a transaction begins, locks what it will write, and reads.
+//! Everything that a turn looks at, in one round trip: a transaction begins, locks what it will write, and reads. Or, behind
+//! another turn of the same process, it only reads, see `behind`.
 //!
 //! What holds: streams are locked before handlers, handlers before tenants, each in the order of their keys, so no two turns
 //! wait for each other. Each statement sees what was committed before it began (READ COMMITTED), and the locks come first, so
-//! what is read stays true until the transaction ends. Rows of gaps are asked for at once if the stream had some the last time. A
-//! second round trip is needed only by the first gap after none, by lanes with more than [`GAPS_AT_ONCE`] rows of gaps, and by a
+//! what is read stays true until the transaction ends. Lanes that the turn before has left, of the same process, are not
+//! read again, if the locked row says that nobody has written since. Rows of gaps are asked for at once if the stream had some the last time. A
+//! second round trip is needed only by a stream that another server has written, by the first gap after none, by lanes with more than [`GAPS_AT_ONCE`] rows of gaps, and by a
 //! contract that is not known yet.
 //!
 //! Not here: what is made of it.
 
 pub(super) mod ask;
+mod behind;
+mod found;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,27 +23,38 @@ use hapax_core::contract::{Scope, Version};
 use hapax_core::event::Identity;
 use hapax_core::facts::Facts;
 use hapax_core::lane::{GapNeeds, Gaps, Lane};
+use hapax_core::time::Time;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use super::connect::{is_gone, meant};
 use super::flight::{Statement, flight};
-use super::known::{CONTRACTS, Shared, late, read_clock, read_versions};
+use super::known::{CONTRACTS, Shared, late, read_versions};
+use super::line::Line;
+use super::recent::{Before, GAPS_MAX, Ticket, Track, Xid};
 use super::rows::{self, handler::HandlerRow, stream::StreamRow};
 use crate::seam::{
     Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds,
 };
-use ask::{About, Arrays, GAPS, GAPS_HOLDING, GAPS_OF_LANE, GAPS_OLDEST, ask};
+use ask::{About, Arrays, GAPS, GAPS_HOLDING, GAPS_OF_LANE, GAPS_OLDEST, LANES, ask};
+use behind::Behind;
+use found::Found;
 
 /// Lanes with at most so many rows of gaps are read with all of them; of others only what is needed.
-const GAPS_AT_ONCE: i64 = 64;
+const GAPS_AT_ONCE: i64 = GAPS_MAX.cast_signed();
 
-/// A transaction that holds what a turn has loaded.
+/// What a turn has loaded: a transaction that holds it, or what it rests on.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) client: Object,
     /// Which load it belongs to.
     pub(super) number: Commits,
+    /// If nothing is locked yet: what the lock must show.
+    pub(super) rests: Option<Rests>,
+    /// Its place among the turns of this process, if it is about one stream and the next may rest on it.
+    pub(super) ticket: Option<Ticket>,
+    /// By the database's clock.
+    pub(super) now: Option<Time>,
     pub(super) streams: HashMap<StreamKey, HeldStream>,
     pub(super) handlers: HashMap<HandlerKey, HandlerRow>,
     /// The requests that were answered before, perhaps so long ago that it does not count.
@@ -48,30 +63,115 @@ pub(super) struct Held {
     pub(super) leased: HashSet<(HandlerKey, Identity)>,
 }
 
+impl Held {
+    fn new(client: Object, number: Commits) -> Self {
+        Self {
+            client,
+            number,
+            rests: None,
+            ticket: None,
+            now: None,
+            streams: HashMap::new(),
+            handlers: HashMap::new(),
+            requests: HashSet::new(),
+            leased: HashSet::new(),
+        }
+    }
+}
+
+/// What a turn rests on that has locked nothing yet: this transaction wrote the stream's row last.
+#[derive(Clone, Debug)]
+pub(super) struct Rests {
+    pub(super) tenant: String,
+    pub(super) stream: String,
+    /// The transaction, as the database shows it.
+    pub(super) xid: String,
+}
+
 /// A stream as it was found.
 #[derive(Debug)]
 pub(super) struct HeldStream {
     pub(super) row: StreamRow,
+    /// The transaction that wrote the row, if it is locked or will be.
+    pub(super) xid: Option<Xid>,
     /// Are ids unique within lanes only?
     pub(super) by_lane: bool,
     /// The lanes that were asked for and are there, with their open gaps.
     pub(super) lanes: HashMap<Arc<str>, u64>,
+    /// Those that were asked for, with everything; new ones too.
+    pub(super) tracks: HashMap<Arc<str>, Track>,
+}
+
+impl HeldStream {
+    fn new(row: StreamRow, xid: Option<Xid>) -> Self {
+        Self { row, xid, by_lane: false, lanes: HashMap::new(), tracks: HashMap::new() }
+    }
+
+    /// A lane that is there, with all its rows of gaps.
+    fn load_track(&mut self, facts: &mut Facts, needs: &StreamNeeds, name: Arc<str>, track: Track) {
+        let wanted = gap_needs(needs, &name, &track.lane, &facts.version);
+        let selected = track.gaps.select(track.lane.generation, &wanted);
+        self.lanes.insert(Arc::clone(&name), track.lane.counts.open);
+        facts.load_lane(Arc::clone(&name), track.lane.clone(), selected);
+        self.tracks.insert(name, track);
+    }
 }
 
 type Answers = Result<Vec<Row>, Error>;
 
-/// Loads, within a time.
-pub(super) async fn load(shared: &Shared, needs: &TurnNeeds, number: Commits) -> Result<(Held, Loaded), StoreError> {
-    shared.patiently(load_twice(shared, needs, number)).await.unwrap_or_else(|| Err(late()))
+/// Loads, within a time. If it may rest on what this process remembers, the next turn may rest on it.
+pub(super) async fn load(
+    shared: &Shared,
+    line: &Line,
+    needs: &TurnNeeds,
+    number: Commits,
+    may_rest: bool,
+) -> Result<(Held, Loaded), StoreError> {
+    let only = only_stream(needs).filter(|_| may_rest);
+    let ticket = only.map(|(key, _)| shared.recents.of(key).join());
+    let mut found = None;
+    if let (Some((key, wanted)), Some(ticket)) = (only, &ticket)
+        && let Before::One(before) = ticket.before()
+    {
+        let behind = Behind { shared, line, key, wanted, ticket, before };
+        // Whatever went wrong shows again where it can be told, or it was only that nothing can be rested on.
+        found = line.patiently(behind.load(needs, number)).await.and_then(Result::ok).flatten();
+    }
+    let (mut held, loaded) = match found {
+        Some(found) => found,
+        None => {
+            let loaded = line.patiently(load_twice(shared, line, needs, number, ticket.as_ref())).await;
+            loaded.unwrap_or_else(|| Err(late()))?
+        }
+    };
+    held.ticket = ticket;
+    Ok((held, loaded))
+}
+
+/// The stream of a turn that is about one and nothing else, and submits something.
+fn only_stream(needs: &TurnNeeds) -> Option<(&StreamKey, &StreamNeeds)> {
+    let TurnNeeds { streams, handlers, handler_lanes, claims, requests: _, keys } = needs;
+    let mut all = streams.iter();
+    let (only, None) = (all.next()?, all.next()) else { return None };
+    let others = handlers.is_empty() && handler_lanes.is_empty() && claims.is_empty() && keys.is_empty();
+    let submits = only.1.writes && only.1.whole_lanes.is_empty() && !only.1.needs.lanes.is_empty();
+    (others && submits).then_some(only)
 }
 
 /// Loads. A connection that was cut while it lay in the pool is replaced once.
-async fn load_twice(shared: &Shared, needs: &TurnNeeds, number: Commits) -> Result<(Held, Loaded), StoreError> {
-    let client = shared.writer().await?;
-    match try_load(shared, client, needs, number).await {
+async fn load_twice(
+    shared: &Shared,
+    line: &Line,
+    needs: &TurnNeeds,
+    number: Commits,
+    ticket: Option<&Ticket>,
+) -> Result<(Held, Loaded), StoreError> {
+    let client = line.client().await?;
+    match try_load(shared, client, needs, number, ticket).await {
         Err(Failure::Statement(error)) if is_gone(&error) => {
-            let client = shared.writer().await?;
-            try_load(shared, client, needs, number).await.map_err(Failure::into)
+            line.forget();
+            let client = line.client().await?;
+            try_load(shared, client, needs, number, ticket).await.map_err(Failure::into)
         }
         answer => answer.map_err(Failure::into),
     }
@@ -108,29 +208,30 @@ async fn try_load(
     client: Object,
     needs: &TurnNeeds,
     number: Commits,
+    ticket: Option<&Ticket>,
 ) -> Result<(Held, Loaded), Failure> {
-    let arrays: Vec<Arrays<'_>> = needs.streams.iter().map(|(key, needs)| Arrays::of(shared, key, needs)).collect();
-    let found = match ask(shared, &client, needs, &arrays).await {
-        Ok(found) => found,
+    // There is a ticket only if there is one stream.
+    let lanes = needs.streams.values().flat_map(|stream| stream.needs.lanes.keys().cloned());
+    let left = ticket.map(|ticket| ticket.has(shared.ticks(), lanes)).unwrap_or_default();
+    let arrays: Vec<Arrays<'_>> =
+        needs.streams.iter().map(|(key, needs)| Arrays::of(shared, key, needs, &left)).collect();
+    let found = match ask(shared, &client, needs, &arrays, true).await {
+        Ok(found) => Found(found),
         Err(error) => {
             // The transaction has failed: what it locked is free again, and the connection is good for another.
             _ = client.batch_execute("ROLLBACK").await;
             return Err(error.into());
         }
     };
-    let mut held = Held {
-        client,
-        number,
-        streams: HashMap::new(),
-        handlers: HashMap::new(),
-        requests: HashSet::new(),
-        leased: HashSet::new(),
-    };
+    let mut held = Held::new(client, number);
     let mut loaded = Loaded { as_of: number, ..Loaded::default() };
-    let rows_of = |about: About| found.iter().filter(move |(it, _)| *it == about).flat_map(|(_, rows)| rows);
+    let rows_of = |about: About| found.rows(about);
+    for row in rows_of(About::LockedStreams) {
+        let stream = HeldStream::new(rows::stream::read(row)?, Some(rows::stream::read_xid(row)?));
+        held.streams.insert(stream.row.key.clone(), stream);
+    }
     for row in rows_of(About::Streams) {
-        let row = rows::stream::read(row)?;
-        let stream = HeldStream { by_lane: false, lanes: HashMap::new(), row };
+        let stream = HeldStream::new(rows::stream::read(row)?, None);
         held.streams.insert(stream.row.key.clone(), stream);
     }
     for (place, arrays) in arrays.iter().enumerate() {
@@ -139,55 +240,46 @@ async fn try_load(
         let Some(version) = versions.last() else { continue };
         stream.by_lane = version.contract.identity.scope == Scope::Lane;
         let mut facts = Facts::new(Arc::clone(&arrays.key.stream), version.clone(), stream.row.head);
-        let mut entries = Vec::new();
-        for row in rows_of(About::Entries(place)) {
-            entries.extend(rows::entry::read_found(row)?);
-        }
-        // An id that was forgotten may have been used again, and then the newest counts.
-        entries.sort_by_key(|entry| entry.offset);
-        entries.into_iter().for_each(|entry| facts.load_original(entry));
-        let mut lanes = Vec::new();
-        for row in rows_of(About::Lanes(place)) {
-            lanes.push(rows::lane::read(row)?);
-        }
+        found.load_entries(place, &mut facts)?;
+        let mut lanes = found.lanes(place)?;
+        let mut gaps = found.gaps(place)?;
         let has_gaps = lanes.iter().any(|(_, lane)| lane.counts.total() > 0);
-        let later = match has_gaps && !arrays.asks_for_gaps {
-            true => gaps_of(&held.client, arrays).await?,
-            false => Vec::new(),
-        };
+        if has_gaps && !arrays.asks_for_gaps {
+            read_gaps(&gaps_of(&held.client, arrays).await?, &mut gaps)?;
+        }
         if has_gaps != arrays.asks_for_gaps && !lanes.is_empty() {
             shared.learn_gaps(arrays.key, has_gaps);
         }
-        let mut gaps: HashMap<Arc<str>, Gaps> = HashMap::new();
-        let expected = rows_of(About::Gaps(place)).map(rows::gap::read);
-        for found in expected.chain(later.iter().map(rows::gap::read)) {
-            let (lane, gap) = found?;
-            gaps.entry(lane).or_default().insert(gap);
+        if let Some(ticket) = ticket.filter(|_| !left.is_empty()) {
+            match stream.xid.and_then(|xid| ticket.take(xid, &left)) {
+                Some(known) => {
+                    known.into_iter().for_each(|(name, track)| {
+                        stream.load_track(&mut facts, arrays.needs, name, track);
+                    });
+                }
+                // Somebody else has written since.
+                None => {
+                    ticket.doubt();
+                    let more = lanes_of(&held.client, arrays.key, &left, &mut gaps).await?;
+                    lanes.extend(more);
+                }
+            }
         }
         for (name, lane) in lanes {
-            stream.lanes.insert(Arc::clone(&name), lane.counts.open);
-            let wanted = gap_needs(arrays.needs, &name, &lane, version);
             let known = gaps.remove(&name).unwrap_or_default();
-            let selected =
-                if lane.counts.total() > GAPS_AT_ONCE.unsigned_abs() && !arrays.needs.whole_lanes.contains(&name) {
-                    crowded(&held.client, arrays.key, &name, &lane, &wanted).await?
-                } else {
-                    known.select(lane.generation, &wanted)
-                };
+            if lane.counts.total() <= GAPS_MAX || arrays.needs.whole_lanes.contains(&name) {
+                stream.load_track(&mut facts, arrays.needs, name, Track { lane, gaps: known });
+                continue;
+            }
+            let wanted = gap_needs(arrays.needs, &name, &lane, version);
+            let selected = crowded(&held.client, arrays.key, &name, &lane, &wanted).await?;
+            stream.lanes.insert(Arc::clone(&name), lane.counts.open);
             facts.load_lane(name, lane, selected);
         }
-        for row in rows_of(About::Nonces(place)) {
-            let (nonce, used_at) = rows::nonce::read(row)?;
-            facts.load_nonce(nonce, used_at);
+        for name in arrays.needs.needs.lanes.keys().filter(|name| !stream.lanes.contains_key(*name)) {
+            stream.tracks.insert(Arc::clone(name), Track::default());
         }
-        for row in rows_of(About::Counters(place)) {
-            let (key, counter) = rows::counter::read(row)?;
-            facts.load_counter(key, counter);
-        }
-        for row in rows_of(About::Closed(place)) {
-            let (name, period) = rows::closed::read(row)?;
-            facts.load_closed(name, period);
-        }
+        found.load_rest(place, &mut facts)?;
         loaded.streams.insert(arrays.key.clone(), LoadedStream { versions: versions.to_vec(), facts });
     }
     for row in rows_of(About::Handlers) {
@@ -206,18 +298,13 @@ async fn try_load(
         }
         loaded.claims.insert((handler, identity), claim);
     }
-    for row in rows_of(About::Requests) {
-        let (key, record) = rows::request::read(row)?;
-        held.requests.insert(key.clone());
-        loaded.requests.insert(key, record);
-    }
+    found.load_requests(&mut held, &mut loaded)?;
     for row in rows_of(About::Keys) {
         loaded.keys.push(rows::key::read(row)?);
     }
     loaded.needs_keys = rows_of(About::AnyKey).next().is_some();
-    for row in rows_of(About::Clock) {
-        loaded.now = Some(read_clock(row)?);
-    }
+    loaded.now = found.now()?;
+    held.now = loaded.now;
     Ok((held, loaded))
 }
 
@@ -246,6 +333,34 @@ fn gap_needs(needs: &StreamNeeds, name: &Arc<str>, lane: &Lane, version: &Versio
 async fn gaps_of(client: &Object, arrays: &Arrays<'_>) -> Result<Vec<Row>, Failure> {
     let statement = client.prepare_cached(&GAPS).await?;
     Ok(client.query(&statement, &arrays.gap_values()).await?)
+}
+
+/// These lanes and their rows of gaps: it was thought that they need not be read.
+async fn lanes_of(
+    client: &Object,
+    key: &StreamKey,
+    names: &[Arc<str>],
+    gaps: &mut HashMap<Arc<str>, Gaps>,
+) -> Result<Vec<(Arc<str>, Lane)>, Failure> {
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let (tenant, stream, whole) = (&*key.tenant, &*key.stream, Vec::<&str>::new());
+    let lanes = client.prepare_cached(&LANES).await?;
+    let rows_of_gaps = client.prepare_cached(&GAPS).await?;
+    let values: [&(dyn ToSql + Sync); 5] = [&tenant, &stream, &names, &whole, &GAPS_AT_ONCE];
+    let both: Vec<Statement<'_, Answers>> =
+        vec![Box::pin(client.query(&lanes, &values[..3])), Box::pin(client.query(&rows_of_gaps, &values))];
+    let mut answers = flight(both).await.into_iter();
+    let (lanes, found) = (answers.next().transpose()?, answers.next().transpose()?);
+    read_gaps(&found.unwrap_or_default(), gaps)?;
+    Ok(lanes.unwrap_or_default().iter().map(rows::lane::read).collect::<Result<_, _>>()?)
+}
+
+fn read_gaps(found: &[Row], gaps: &mut HashMap<Arc<str>, Gaps>) -> Result<(), StoreError> {
+    for row in found {
+        let (lane, gap) = rows::gap::read(row)?;
+        gaps.entry(lane).or_default().insert(gap);
+    }
+    Ok(())
 }
 
 /// The rows that are needed of a lane that has many.

@@ -5,17 +5,28 @@
 //! transaction can never be committed, because its own row would be the second. So the answer is final. The events' ids say
 //! nothing: another server may have committed them.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
 use super::connect::said;
-use super::known::Shared;
+use super::line::Line;
+use super::recent::Xid;
 use crate::seam::{StoreError, StreamKey};
 
 /// Writes a turn's row, with the database's time: it is deleted a day later, and by nobody's clock earlier.
 pub(super) const INSERT: &str = "INSERT INTO turns (tenant, stream, turn, at) VALUES ($1, $2, $3, \
                                  (extract(epoch FROM clock_timestamp()) * 1000000000)::int8)";
+
+/// The same, and answers with the transaction that it is written in.
+pub(super) static INSERT_TOLD: LazyLock<String> = LazyLock::new(|| format!("{INSERT} RETURNING txid_current()"));
+
+/// What [`INSERT_TOLD`] answers, as a row shows it: without what counts how often the numbers came round.
+pub(super) fn read_xid(row: &Row) -> Result<Xid, Error> {
+    Ok(Xid(row.try_get::<_, i64>(0)?.cast_unsigned() as u32))
+}
 
 /// How often it is tried to find out, and how long it is waited in between.
 const TRIES_MAX: u32 = 5;
@@ -41,15 +52,15 @@ pub(super) fn id() -> Uuid {
 const TIME: Duration = Duration::from_secs(5);
 
 /// Was the turn committed? Only an error if nobody can say for now.
-pub(super) async fn was_committed(shared: &Shared, turn: &Turn) -> Result<bool, StoreError> {
+pub(super) async fn was_committed(line: &Line, turn: &Turn) -> Result<bool, StoreError> {
     let unknown = || Err(StoreError::Unknown("the database does not say".to_owned()));
-    shared.within(TIME, find_out(shared, turn)).await.unwrap_or_else(unknown)
+    line.within(TIME, find_out(line, turn)).await.unwrap_or_else(unknown)
 }
 
-async fn find_out(shared: &Shared, turn: &Turn) -> Result<bool, StoreError> {
+async fn find_out(line: &Line, turn: &Turn) -> Result<bool, StoreError> {
     let mut why = String::new();
     for _ in 0..TRIES_MAX {
-        match ask(shared, turn).await {
+        match ask(line, turn).await {
             Ok(committed) => return Ok(committed),
             Err(error) => why = error,
         }
@@ -58,8 +69,8 @@ async fn find_out(shared: &Shared, turn: &Turn) -> Result<bool, StoreError> {
     Err(StoreError::Unknown(why))
 }
 
-async fn ask(shared: &Shared, turn: &Turn) -> Result<bool, String> {
-    let client = shared.writer().await.map_err(|error| error.to_string())?;
+async fn ask(line: &Line, turn: &Turn) -> Result<bool, String> {
+    let client = line.client().await.map_err(|error| error.to_string())?;
     let sql = format!("{INSERT} ON CONFLICT DO NOTHING");
     let statement = client.prepare_cached(&sql).await.map_err(|error| said(&error))?;
     let Turn { place, id } = turn;

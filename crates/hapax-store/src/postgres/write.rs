@@ -1,28 +1,36 @@
 //! Everything that a turn led to, in one round trip: rows, heads, the turn's own row, COMMIT.
 //!
-//! What holds: nothing is written that the transaction has not locked; the COMMIT is sent behind everything else, and after an
+//! What holds: nothing is written that the transaction has not locked. If the turn was judged before it had the lock, the first
+//! statement fails unless the locked row is the one that it rests on, and with it all others. The COMMIT is sent behind everything else, and after an
 //! error the database makes a rollback of it; if the connection breaks off, the turn's row decides. Whatever is written twice
 //! in one turn is written once, as it is at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::join;
 use deadpool_postgres::Object;
 use futures_util::SinkExt as _;
 use hapax_core::claim::{Claim, ClaimState, HandlerLane, HandlerState};
+use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
-use hapax_core::lane::{GapChange, GapKey};
+use hapax_core::lane::{GapChange, GapKey, Gaps};
+use hapax_core::time::Time;
 use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use uuid::Uuid;
 
 use super::connect::{is_gone, meant};
 use super::flight::{Statement, flight};
-use super::known::Shared;
-use super::load::{Held, stream_of};
+use super::known::{Shared, late};
+use super::line::Line;
+use super::load::{Held, Rests, stream_of};
+use super::recent::{Ahead, Ticket, Track, Xid, can_be_ahead};
 use super::rows::handler::HandlerRow;
 use super::rows::stream::StreamRow;
 use super::rows::{self, Batch};
@@ -30,31 +38,50 @@ use super::turns::{self, Turn, was_committed};
 use super::wake::channel;
 use crate::seam::{HandlerKey, StoreError, StreamKey, StreamWrite, Write};
 
-/// Commits what a turn led to on the transaction that it has loaded in.
-pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<(), StoreError> {
+/// Fails unless the stream's row, once it is locked, was written by this transaction: there is no other way to fail in the
+/// middle of what is sent at once.
+const CHECK: &str = "SELECT 1 / coalesce((SELECT (t.xmin::text = $3)::int4 FROM streams t WHERE t.tenant = $1 AND \
+                     t.stream = $2 AND t.partition = 0 FOR UPDATE), 0)";
+
+/// Commits what a turn led to, on the transaction that it has loaded in or on a new one.
+pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: Write) -> Result<(), StoreError> {
     if !continues(&held, &write) {
-        let_go(shared, held).await;
+        let_go(line, held).await;
         return Err(StoreError::Conflict);
     }
     let place = write.streams.first().map(|stream| stream.key.clone()).unwrap_or_else(|| tenant_of(&write));
     let turn = Turn { place, id: turns::id() };
+    let write = Arc::new(write);
     let batches = Batches::of(&held, &write, turn.id);
+    let leaves = Leaves::of(shared, &mut held, &write, &batches);
     let has_news = write.streams.iter().any(|stream| !stream.changes.entries.is_empty());
     let hint = has_news.then(|| format!("NOTIFY {}", channel(&shared.address)));
-    let sent = shared.patiently(batches.send(&held.client, &turn, hint.as_deref())).await;
+    let sent = line.patiently(batches.send(&held, &write, &turn, leaves, hint.as_deref())).await;
     let committed = match sent {
-        Some(Ok(())) => Ok(()),
-        Some(Err(error)) if !is_gone(&error) => Err(meant(&error)),
+        Some(Ok(true)) => Ok(()),
+        // It was committed, and one lane lacks what happened to it. Nothing more is built on that.
+        Some(Ok(false)) => Err(StoreError::Corrupt(format!("{:?} had lanes that are gone", turn.place))),
+        Some(Err(error)) if !is_gone(&error) => {
+            if let Some(ticket) = held.ticket.as_ref().filter(|_| error.code() == Some(&SqlState::DIVISION_BY_ZERO)) {
+                ticket.doubt();
+            }
+            // A COPY that failed before it took any rows is answered twice: nothing is to be asked here any more.
+            line.close(held.client).await;
+            Err(meant(&error))
+        }
         // The connection is of no use any more, whatever becomes of the turn.
         Some(Err(_)) | None => {
-            drop(Object::take(held.client));
-            match was_committed(shared, &turn).await {
+            line.close(held.client).await;
+            match was_committed(line, &turn).await {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(StoreError::Conflict),
                 Err(error) => Err(error),
             }
         }
     };
+    if let Some(ticket) = held.ticket.filter(|_| committed.is_ok()) {
+        ticket.committed();
+    }
     for stream in write.streams.iter().filter(|stream| stream.version.is_some()) {
         shared.forget(&stream.key);
     }
@@ -65,10 +92,70 @@ pub(super) async fn commit(shared: &Shared, held: Held, write: Write) -> Result<
 }
 
 /// Ends a transaction of which nothing is wanted.
-pub(super) async fn let_go(shared: &Shared, held: Held) {
-    let done = shared.patiently(held.client.batch_execute("ROLLBACK")).await;
+pub(super) async fn let_go(line: &Line, held: Held) {
+    if held.rests.is_some() {
+        return;
+    }
+    let done = line.patiently(held.client.batch_execute("ROLLBACK")).await;
     if !matches!(done, Some(Ok(()))) {
-        drop(Object::take(held.client));
+        line.close(held.client).await;
+    }
+}
+
+/// Is what a turn rested on true, and durable? One that writes nothing has nothing else that would show it.
+pub(super) async fn prove(line: &Line, rests: &Rests) -> Result<(), StoreError> {
+    let asked = async {
+        let client = line.client().await?;
+        let failed = |error: Error| meant(&error);
+        let check = client.prepare_cached(CHECK).await.map_err(failed)?;
+        client.execute(&check, &rests.values()).await.map_err(failed)?;
+        Ok(())
+    };
+    line.patiently(asked).await.unwrap_or_else(|| Err(late()))
+}
+
+/// What the next turn of this process may rest on, once this one has its locks.
+struct Leaves {
+    /// The stream's row before, and after.
+    rests_on: Option<Xid>,
+    row: StreamRow,
+    now: Option<Time>,
+    tick: u64,
+    write: Arc<Write>,
+    /// The lanes that it has looked at, as they were.
+    tracks: HashMap<Arc<str>, Track>,
+}
+
+impl Leaves {
+    fn of(shared: &Shared, held: &mut Held, write: &Arc<Write>, batches: &Batches) -> Option<Self> {
+        if held.ticket.is_none() || !can_be_ahead(write) {
+            return None;
+        }
+        let (row, stream) = (batches.row.clone()?, held.streams.get_mut(&write.streams.first()?.key)?);
+        let mut tracks = std::mem::take(&mut stream.tracks);
+        // A lane that was not there, and is not now, is none.
+        let made: HashSet<&Arc<str>> = write.streams[0].changes.lanes.iter().map(|(name, _)| name).collect();
+        tracks.retain(|name, _| stream.lanes.contains_key(name) || made.contains(name));
+        Some(Self { rests_on: stream.xid, row, now: held.now, tick: shared.ticks(), write: Arc::clone(write), tracks })
+    }
+
+    /// From now on the next turn may rest on it.
+    fn tell(mut self, ticket: &Ticket, xid: Xid) {
+        let changes = &self.write.streams[0].changes;
+        for (name, change) in &changes.gaps {
+            if let Some(track) = self.tracks.get_mut(name) {
+                track.gaps.apply(std::slice::from_ref(change));
+            }
+        }
+        for (name, lane) in &changes.lanes {
+            match self.tracks.get_mut(name) {
+                Some(track) => track.lane.clone_from(lane),
+                // It is not whole, and so it is not kept: nor is what was kept of it before.
+                None => _ = self.tracks.insert(Arc::clone(name), Track { lane: lane.clone(), gaps: Gaps::default() }),
+            }
+        }
+        let ahead = Ahead { xid, row: self.row, now: self.now, write: self.write };
+        ticket.writing(ahead, self.rests_on, self.tick, self.tracks);
     }
 }
 
@@ -132,17 +219,17 @@ impl<B: Batch> AnyBatch for New<B> {
     }
 }
 
-/// The rows of a turn, by table.
+/// The rows of a turn, by table, but for those that are [copied](copies).
 #[derive(Default)]
 struct Batches {
-    /// In the format of COPY; empty if there are none.
-    entries: BytesMut,
-    lookups: BytesMut,
-    attempts: BytesMut,
+    /// The last row of a stream.
+    row: Option<StreamRow>,
     new_streams: New<rows::stream::StreamRows>,
     streams: rows::stream::StreamRows,
     contracts: rows::contract::ContractRows,
     lanes: rows::lane::LaneRows,
+    /// Of lanes that are there.
+    known_lanes: rows::lane::LaneRows,
     gaps: rows::gap::GapRows,
     gone_gaps: rows::gap::GapRemovals,
     filled: rows::filled::FilledRows,
@@ -187,29 +274,16 @@ impl Batches {
     fn stream(&mut self, held: &Held, write: &StreamWrite, turn: Uuid) {
         let StreamWrite { key, after, version, changes, before: _ } = write;
         let found = held.streams.get(key);
-        let by_lane = found.is_some_and(|stream| stream.by_lane);
-        // One table is copied to once, whatever streams its rows are of.
-        if !changes.entries.is_empty() {
-            if self.entries.is_empty() {
-                rows::copy::begin(&mut self.entries);
-                rows::copy::begin(&mut self.lookups);
-            }
-            rows::entry::write(&mut self.entries, key, &changes.entries);
-            rows::entry::write_lookups(&mut self.lookups, key, by_lane, &changes.entries);
-        }
-        if !changes.attempts.is_empty() {
-            if self.attempts.is_empty() {
-                rows::copy::begin(&mut self.attempts);
-            }
-            changes.attempts.iter().for_each(|attempt| rows::attempt::write(&mut self.attempts, key, attempt));
-        }
         let (mut lanes, mut gaps_open) = found.map_or((0, 0), |stream| (stream.row.lanes, stream.row.gaps_open));
         for (name, lane) in &changes.lanes {
             let before = found.and_then(|stream| stream.lanes.get(name));
             lanes += u64::from(before.is_none());
             // Together they are what the lanes hold, so this never goes below nothing.
             gaps_open = gaps_open + lane.counts.open - before.copied().unwrap_or_default();
-            self.lanes.push(key, name, lane);
+            match before {
+                Some(_) => self.known_lanes.push(key, name, lane),
+                None => self.lanes.push(key, name, lane),
+            }
         }
         self.gaps_of(write);
         for (nonce, used_at) in changes.nonces.iter().map(|(nonce, at)| (nonce, at)).collect::<HashMap<_, _>>() {
@@ -230,6 +304,7 @@ impl Batches {
             Some(_) => self.streams.push(&row),
             None => self.new_streams.0.push(&row),
         }
+        self.row = Some(row);
     }
 
     /// Rows of gaps as they are at the end: one may have been put, moved and filled in the same turn.
@@ -304,20 +379,17 @@ impl Batches {
         }
     }
 
-    /// Sends all of it, the turn's row and the COMMIT. An error of the first that failed.
-    async fn send(mut self, client: &Object, turn: &Turn, hint: Option<&str>) -> Result<(), Error> {
-        let copies = [
-            (rows::entry::COPY, &mut self.entries),
-            (rows::entry::COPY_LOOKUPS, &mut self.lookups),
-            (rows::attempt::COPY, &mut self.attempts),
-        ];
-        let mut copied = Vec::new();
-        for (sql, rows) in copies {
-            if !rows.is_empty() {
-                rows::copy::end(rows);
-                copied.push((client.prepare_cached(sql).await?, rows.split().freeze()));
-            }
-        }
+    /// Sends all of it, the turn's row and the COMMIT. An error of the first that failed; false if lanes that should be there
+    /// were not, which cannot be as long as all hold the lock who write them.
+    async fn send(
+        self,
+        held: &Held,
+        write: &Write,
+        turn: &Turn,
+        leaves: Option<Leaves>,
+        hint: Option<&str>,
+    ) -> Result<bool, Error> {
+        let client = &held.client;
         let batches: [&dyn AnyBatch; 19] = [
             &self.new_streams,
             &self.streams,
@@ -343,35 +415,146 @@ impl Batches {
         for batch in batches.into_iter().filter(|batch| !batch.is_empty()) {
             arrays.push((client.prepare_cached(batch.sql()).await?, batch.params()));
         }
+        let lanes = match Batch::is_empty(&self.known_lanes) {
+            true => None,
+            false => Some(client.prepare_cached(rows::lane::UPDATE).await?),
+        };
+        let is_whole = AtomicBool::new(true);
         if !self.tenants.0.is_empty() {
             arrays.push((client.prepare_cached(TENANTS).await?, vec![&self.tenants.0, &self.tenants.1]));
         }
-        let insert = client.prepare_cached(turns::INSERT).await?;
+        let [blocks, lookups, attempts] = [rows::entry::COPY, rows::entry::COPY_LOOKUPS, rows::attempt::COPY];
+        let [blocks, lookups, attempts] = [
+            client.prepare_cached(blocks).await?,
+            client.prepare_cached(lookups).await?,
+            client.prepare_cached(attempts).await?,
+        ];
+        let insert = client.prepare_cached(&turns::INSERT_TOLD).await?;
         let (tenant, stream) = (&*turn.place.tenant, &*turn.place.stream);
         let values: [&(dyn ToSql + Sync); 3] = [&tenant, &stream, &turn.id];
+        let check = match &held.rests {
+            Some(rests) => Some((client.prepare_cached(CHECK).await?, rests)),
+            None => None,
+        };
 
-        let mut statements: Vec<Statement<'_, Result<(), Error>>> =
-            vec![Box::pin(async { client.execute(&insert, &values).await.map(|_| ()) })];
+        let mut first: Vec<Statement<'_, Result<(), Error>>> = Vec::with_capacity(arrays.len() + 3);
+        if let Some((check, rests)) = &check {
+            first.push(Box::pin(client.batch_execute("BEGIN")));
+            first.push(Box::pin(async move { client.execute(check, &rests.values()).await.map(|_| ()) }));
+        }
+        first.push(Box::pin(async {
+            let row = client.query_one(&insert, &values).await?;
+            if let (Some(leaves), Some(ticket)) = (leaves, &held.ticket) {
+                leaves.tell(ticket, turns::read_xid(&row)?);
+            }
+            Ok(())
+        }));
         for (statement, params) in &arrays {
-            statements.push(Box::pin(async move { client.execute(statement, params).await.map(|_| ()) }));
+            first.push(Box::pin(async move { client.execute(statement, params).await.map(|_| ()) }));
         }
-        for (statement, rows) in &copied {
-            statements.push(Box::pin(copy(client, statement, rows.clone())));
-        }
-        statements.push(Box::pin(client.batch_execute("COMMIT")));
-        if let Some(hint) = hint {
-            // Nobody waits for it, and whether it arrives changes nothing.
-            statements.push(Box::pin(async move {
-                _ = client.batch_execute(hint).await;
+        if let Some(lanes) = &lanes {
+            let (rows, is_whole) = (&self.known_lanes, &is_whole);
+            first.push(Box::pin(async move {
+                let count = client.execute(lanes, &Batch::params(rows)).await?;
+                is_whole.store(count == rows.len() as u64, Ordering::Relaxed);
                 Ok(())
             }));
         }
-        flight(statements).await.into_iter().collect()
+        let then = async {
+            // All that is sent before this is under way while the rest is made.
+            tokio::task::yield_now().await;
+            let mut last: Vec<Statement<'_, Result<(), Error>>> = Vec::new();
+            for (copied, rows) in copies(held, write) {
+                let statement = match copied {
+                    Copied::Blocks => &blocks,
+                    Copied::Lookups => &lookups,
+                    Copied::Attempts => &attempts,
+                };
+                last.push(Box::pin(copy(client, statement, rows)));
+            }
+            last.push(Box::pin(client.batch_execute("COMMIT")));
+            if let Some(hint) = hint {
+                // Nobody waits for it, and whether it arrives changes nothing.
+                last.push(Box::pin(async move {
+                    _ = client.simple_query_raw(hint).await;
+                    Ok(())
+                }));
+            }
+            flight(last).await
+        };
+        let (first, last) = join(flight(first), then).await;
+        first.into_iter().chain(last).collect::<Result<(), Error>>()?;
+        Ok(is_whole.into_inner())
     }
 }
 
 const TENANTS: &str =
     "INSERT INTO tenants (tenant, salt) SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING";
+
+impl Rests {
+    /// What [`CHECK`] is given.
+    fn values(&self) -> [&(dyn ToSql + Sync); 3] {
+        [&self.tenant, &self.stream, &self.xid]
+    }
+}
+
+/// Which table rows are copied to.
+#[derive(Clone, Copy)]
+enum Copied {
+    Blocks,
+    Lookups,
+    Attempts,
+}
+
+/// How many entries' lookups are copied at once. For each row of a COPY the database remembers one and the same description, and
+/// up to a thousand of them in a table that is searched from one end: a thousand rows at once take a third longer than in four parts.
+const LOOKUPS_AT_ONCE: usize = 250;
+
+/// The rows that are copied, in the format of COPY. One table is copied to once, whatever streams its rows are of, but for lookups.
+fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
+    let mut copies = Vec::new();
+    let mut add = |copied: Copied, fill: &dyn Fn(&mut BytesMut)| {
+        let mut rows = BytesMut::new();
+        rows::copy::begin(&mut rows);
+        let header = rows.len();
+        fill(&mut rows);
+        if rows.len() > header {
+            rows::copy::end(&mut rows);
+            copies.push((copied, rows.freeze()));
+        }
+    };
+    add(Copied::Blocks, &|rows| {
+        write.streams.iter().for_each(|stream| rows::entry::write(rows, &stream.key, &stream.changes.entries));
+    });
+    add(Copied::Attempts, &|rows| {
+        for stream in &write.streams {
+            stream.changes.attempts.iter().for_each(|attempt| rows::attempt::write(rows, &stream.key, attempt));
+        }
+    });
+    let by_lane = |key: &StreamKey| held.streams.get(key).is_some_and(|stream| stream.by_lane);
+    let parts = write.streams.iter().flat_map(|stream| {
+        stream.changes.entries.chunks(LOOKUPS_AT_ONCE).map(move |entries| (&stream.key, entries))
+    });
+    // Small parts of several streams go together.
+    let mut together: Vec<Vec<(&StreamKey, &[Arc<Entry>])>> = Vec::new();
+    let mut room = 0;
+    for (key, entries) in parts {
+        match together.last_mut().filter(|_| entries.len() <= room) {
+            Some(parts) => parts.push((key, entries)),
+            None => {
+                together.push(vec![(key, entries)]);
+                room = LOOKUPS_AT_ONCE;
+            }
+        }
+        room -= entries.len();
+    }
+    for parts in together {
+        add(Copied::Lookups, &|rows| {
+            parts.iter().for_each(|(key, entries)| rows::entry::write_lookups(rows, key, by_lane(key), entries));
+        });
+    }
+    copies
+}
 
 async fn copy(client: &Object, statement: &tokio_postgres::Statement, rows: Bytes) -> Result<(), Error> {
     let sink = client.copy_in::<_, Bytes>(statement).await?;

@@ -20,6 +20,7 @@ mod world;
 
 mod servers;
 
+mod ahead;
 mod clock;
 mod following;
 mod locks;

@@ -2,8 +2,8 @@
 //!
 //! Every statement finds its rows by an index that its table has for it; see the schema.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use deadpool_postgres::Object;
 use hapax_core::event::NonceKey;
@@ -33,8 +33,10 @@ pub(super) struct Arrays<'n> {
 }
 
 impl<'n> Arrays<'n> {
-    pub(super) fn of(shared: &Shared, key: &'n StreamKey, needs: &'n StreamNeeds) -> Self {
+    /// Everything that is needed but for these lanes.
+    pub(super) fn of(shared: &Shared, key: &'n StreamKey, needs: &'n StreamNeeds, but: &[Arc<str>]) -> Self {
         let wanted = &needs.needs;
+        let but: HashSet<&str> = but.iter().map(|name| &**name).collect();
         let mut counters = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for it in &wanted.counters {
             let (kind, hour) = rows::period(it.period);
@@ -59,7 +61,13 @@ impl<'n> Arrays<'n> {
             stream: &key.stream,
             needs,
             lookups: wanted.identities.iter().map(|identity| mask.lookup(identity)).collect(),
-            lanes: wanted.lanes.keys().map(|name| &**name).chain(whole.iter().copied()).collect(),
+            lanes: wanted
+                .lanes
+                .keys()
+                .map(|name| &**name)
+                .filter(|name| !but.contains(name))
+                .chain(whole.iter().copied())
+                .collect(),
             whole,
             nonces: wanted.nonces.iter().map(|NonceKey(nonce)| &nonce[..]).collect(),
             counters,
@@ -80,6 +88,8 @@ impl Arrays<'_> {
 pub(super) enum About {
     Nothing,
     Streams,
+    /// With the transaction that wrote each of them last.
+    LockedStreams,
     Handlers,
     Clock,
     Entries(usize),
@@ -95,12 +105,13 @@ pub(super) enum About {
     AnyKey,
 }
 
-/// Asks for everything at once.
+/// Asks for everything at once; in a transaction that locks it first, or without.
 pub(super) async fn ask(
     shared: &Shared,
     client: &Object,
     needs: &TurnNeeds,
     arrays: &[Arrays<'_>],
+    locks: bool,
 ) -> Result<Vec<(About, Vec<Row>)>, Error> {
     let writes = |writes: bool| {
         let some = arrays.iter().filter(move |it| it.needs.writes == writes);
@@ -123,8 +134,8 @@ pub(super) async fn ask(
     let tenants: Vec<&str> = needs.keys.iter().map(|tenant| &**tenant).collect();
 
     let mut asked: Vec<(About, &str, Vec<&(dyn ToSql + Sync)>)> = Vec::new();
-    if !written.0.is_empty() {
-        asked.push((About::Streams, &**LOCK_STREAMS, vec![&written.0, &written.1]));
+    if !written.0.is_empty() && locks {
+        asked.push((About::LockedStreams, &**LOCK_STREAMS, vec![&written.0, &written.1]));
     }
     if !handlers.0.is_empty() {
         asked.push((About::Handlers, &**LOCK_HANDLERS, vec![&handlers.0, &handlers.1]));
@@ -176,12 +187,17 @@ pub(super) async fn ask(
     for (_, sql, _) in &asked {
         prepared.push(client.prepare_cached(sql).await?);
     }
-    let mut statements: Vec<Statement<'_, Answers>> = vec![Box::pin(begin(client))];
+    let mut statements: Vec<Statement<'_, Answers>> = Vec::with_capacity(asked.len() + 1);
+    if locks {
+        statements.push(Box::pin(begin(client)));
+    }
     for ((_, _, values), statement) in asked.iter().zip(&prepared) {
         statements.push(Box::pin(client.query(statement, values)));
     }
     let mut answers = flight(statements).await.into_iter();
-    answers.next().transpose()?;
+    if locks {
+        answers.next().transpose()?;
+    }
     asked.iter().zip(answers).map(|((about, _, _), answer)| Ok((*about, answer?))).collect()
 }
 
@@ -205,13 +221,13 @@ const LOCK_TENANTS: &str = "SELECT 1 FROM tenants t WHERE t.tenant = ANY($1::tex
                             t.partition = 0 ORDER BY t.tenant FOR UPDATE";
 const ANY_KEY: &str = "SELECT 1 FROM keys t WHERE t.revoked_at IS NULL LIMIT 1";
 
-static STREAMS: LazyLock<String> = LazyLock::new(|| {
-    let named = "unnest($1::text[], $2::text[]) n(tenant, stream) JOIN streams t ON t.tenant = n.tenant AND \
-                 t.stream = n.stream AND t.partition = 0";
-    select(rows::stream::COLUMNS, named)
+const NAMED_STREAMS: &str = "unnest($1::text[], $2::text[]) n(tenant, stream) JOIN streams t ON t.tenant = n.tenant AND \
+                             t.stream = n.stream AND t.partition = 0";
+static STREAMS: LazyLock<String> = LazyLock::new(|| select(rows::stream::COLUMNS, NAMED_STREAMS));
+static LOCK_STREAMS: LazyLock<String> = LazyLock::new(|| {
+    let columns = format!("{}, t.xmin::text::int8", rows::stream::COLUMNS);
+    select(&columns, &format!("{NAMED_STREAMS} ORDER BY t.tenant, t.stream FOR UPDATE OF t"))
 });
-static LOCK_STREAMS: LazyLock<String> =
-    LazyLock::new(|| format!("{} ORDER BY t.tenant, t.stream FOR UPDATE OF t", *STREAMS));
 static LOCK_HANDLERS: LazyLock<String> = LazyLock::new(|| {
     let named = "unnest($1::text[], $2::text[]) n(tenant, handler) JOIN handlers t ON t.tenant = n.tenant AND \
                  t.stream = '' AND t.partition = 0 AND t.handler = n.handler ORDER BY t.tenant, t.handler FOR UPDATE OF t";
@@ -231,7 +247,7 @@ pub(in crate::postgres) static ENTRIES: LazyLock<String> = LazyLock::new(|| {
     let rest = format!("({grouped}) g JOIN blocks t ON {OF_STREAM} AND t.last = g.last");
     format!("SELECT {}, g.offsets FROM {rest}", rows::entry::COLUMNS)
 });
-static LANES: LazyLock<String> =
+pub(super) static LANES: LazyLock<String> =
     LazyLock::new(|| select(rows::lane::COLUMNS, &format!("lanes t WHERE {OF_STREAM} AND t.lane = ANY($3::text[])")));
 pub(super) static GAPS: LazyLock<String> = LazyLock::new(|| {
     let rest = "lanes l JOIN gaps t ON t.tenant = l.tenant AND t.stream = l.stream AND t.partition = l.partition AND \

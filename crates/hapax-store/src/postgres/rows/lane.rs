@@ -73,7 +73,23 @@ batch! {
        abandoned = excluded.abandoned, unlisted = excluded.unlisted"
 }
 
+/// The same for lanes that are there already: half the work, because nothing is tried to be inserted first.
+pub(in crate::postgres) const UPDATE: &str = "UPDATE lanes t SET baseline = n.baseline, generation = n.generation, \
+       epoch = n.epoch, highest = n.highest, floor = n.floor, last_time = n.last_time, last_arrival = n.last_arrival, \
+       last_offset = n.last_offset, events = n.events, out_of_order = n.out_of_order, open = n.open, \
+       acknowledged = n.acknowledged, abandoned = n.abandoned, unlisted = n.unlisted \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::int4[], $6::numeric[], $7::numeric[], $8::numeric[], \
+       $9::int8[], $10::int8[], $11::int8[], $12::int8[], $13::bool[], $14::int8[], $15::int8[], $16::int8[], $17::int8[]) \
+       n(tenant, stream, lane, baseline, generation, epoch, highest, floor, last_time, last_arrival, last_offset, events, \
+         out_of_order, open, acknowledged, abandoned, unlisted) \
+     WHERE t.tenant = n.tenant AND t.stream = n.stream AND t.partition = 0 AND t.lane = n.lane";
+
 impl LaneRows {
+    /// How many there are.
+    pub(in crate::postgres) fn len(&self) -> usize {
+        self.lane.len()
+    }
+
     pub(in crate::postgres) fn push(&mut self, key: &StreamKey, name: &Arc<str>, lane: &Lane) {
         let GapCounts { open, acknowledged, abandoned, unlisted } = lane.counts;
         self.tenant.push((&key.tenant).into());

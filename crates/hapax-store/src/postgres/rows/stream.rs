@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 
 use super::cells::Cells;
 use super::{Fixed, Text, batch, own};
+use crate::postgres::recent::Xid;
 use crate::seam::{StoreError, StreamKey};
 
 /// A stream as its row has it.
@@ -43,6 +44,12 @@ pub(in crate::postgres) fn read(row: &Row) -> Result<StreamRow, StoreError> {
         lanes: cells.own()?,
         gaps_open: cells.own()?,
     })
+}
+
+/// The transaction that wrote a row, which stands behind [`COLUMNS`].
+pub(in crate::postgres) fn read_xid(row: &Row) -> Result<Xid, StoreError> {
+    let xid = Cells::at(row, "streams", 10).next::<i64>()?;
+    Ok(Xid(u32::try_from(xid).map_err(|_| StoreError::Corrupt(format!("table streams: transaction {xid}")))?))
 }
 
 batch! {
