@@ -14,8 +14,8 @@ use super::connect::pool;
 use super::known::{Shared, unreachable};
 use crate::seam::StoreError;
 
-/// One for the turn, and others for finding out what became of one that broke off.
-const CONNECTIONS_MAX: usize = 4;
+/// One for the turn, and one for what is written beside it.
+const CONNECTIONS_MAX: usize = 2;
 
 /// A writer's way to the database.
 #[derive(Debug)]

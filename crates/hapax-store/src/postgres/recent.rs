@@ -185,6 +185,12 @@ impl Ticket {
         self.before
     }
 
+    /// Is there no other turn of this process on the stream, and has no other server written to it lately?
+    pub(super) fn is_alone(&self) -> bool {
+        let state = self.recent.lock();
+        state.turns.len() == 1 && state.doubts == 0
+    }
+
     /// Waits until the turn before is being written. Nothing if it never will be, or is not what one can rest on.
     pub(super) fn wait_for(&self, number: u64) -> Option<Arc<Ahead>> {
         let state = self.recent.lock();

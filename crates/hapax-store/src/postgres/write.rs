@@ -4,6 +4,10 @@
 //! statement fails unless the locked row is the one that it rests on, and with it all others. The COMMIT is sent behind everything else, and after an
 //! error the database makes a rollback of it; if the connection breaks off, the turn's row decides. Whatever is written twice
 //! in one turn is written once, as it is at the end.
+//!
+//! Where nobody waits behind a large turn, its lookups are written on a second connection at the same time, and committed before it:
+//! they are half of the work, and the database does it on another processor. Should the turn then fail, they lead to an offset that
+//! is not there, or to another entry; whoever finds one looks whether it is the right one anyway.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -56,7 +60,16 @@ pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: 
     let leaves = Leaves::of(shared, &mut held, &write, &batches);
     let has_news = write.streams.iter().any(|stream| !stream.changes.entries.is_empty());
     let hint = has_news.then(|| format!("NOTIFY {}", channel(&shared.address)));
-    let sent = line.patiently(batches.send(&held, &write, &turn, leaves, hint.as_deref())).await;
+    let beside = match is_worth_another(&held, &write) {
+        // Without one it is done as usual.
+        true => line.client().await.ok(),
+        false => None,
+    };
+    let sent = line.patiently(batches.send(&held, &write, &turn, leaves, beside.as_ref(), hint.as_deref())).await;
+    if let Some(beside) = beside.filter(|_| !matches!(sent, Some(Ok(_)))) {
+        line.close(beside).await;
+        held.ticket.iter().for_each(Ticket::doubt);
+    }
     let committed = match sent {
         Some(Ok(true)) => Ok(()),
         // It was committed, and one lane lacks what happened to it. Nothing more is built on that.
@@ -89,6 +102,15 @@ pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: 
         shared.keys_changed();
     }
     committed
+}
+
+/// With fewer entries a second connection costs more than it gains.
+const BESIDE_MIN: usize = 200;
+
+/// Are the lookups worth a connection of their own? Not if others wait: they use the other processors.
+fn is_worth_another(held: &Held, write: &Write) -> bool {
+    let is_large = matches!(&write.streams[..], [only] if only.changes.entries.len() >= BESIDE_MIN);
+    is_large && held.rests.is_none() && held.ticket.as_ref().is_some_and(Ticket::is_alone)
 }
 
 /// Ends a transaction of which nothing is wanted.
@@ -387,6 +409,7 @@ impl Batches {
         write: &Write,
         turn: &Turn,
         leaves: Option<Leaves>,
+        beside: Option<&Object>,
         hint: Option<&str>,
     ) -> Result<bool, Error> {
         let client = &held.client;
@@ -460,19 +483,8 @@ impl Batches {
                 Ok(())
             }));
         }
-        let then = async {
-            // All that is sent before this is under way while the rest is made.
-            tokio::task::yield_now().await;
-            let mut last: Vec<Statement<'_, Result<(), Error>>> = Vec::new();
-            for (copied, rows) in copies(held, write) {
-                let statement = match copied {
-                    Copied::Blocks => &blocks,
-                    Copied::Lookups => &lookups,
-                    Copied::Attempts => &attempts,
-                };
-                last.push(Box::pin(copy(client, statement, rows)));
-            }
-            last.push(Box::pin(client.batch_execute("COMMIT")));
+        let commit = || -> Vec<Statement<'_, Result<(), Error>>> {
+            let mut last: Vec<Statement<'_, Result<(), Error>>> = vec![Box::pin(client.batch_execute("COMMIT"))];
             if let Some(hint) = hint {
                 // Nobody waits for it, and whether it arrives changes nothing.
                 last.push(Box::pin(async move {
@@ -480,10 +492,38 @@ impl Batches {
                     Ok(())
                 }));
             }
-            flight(last).await
+            last
+        };
+        let then = async {
+            // All that is sent before this is under way while the rest is made.
+            tokio::task::yield_now().await;
+            let found = copies(held, write);
+            let (found, others) = match beside {
+                Some(_) => found.into_iter().partition(|(copied, _)| !matches!(copied, Copied::Lookups)),
+                None => (found, Vec::new()),
+            };
+            let mut here: Vec<Statement<'_, Result<(), Error>>> = Vec::new();
+            for (copied, rows) in found {
+                let statement = match copied {
+                    Copied::Blocks => &blocks,
+                    Copied::Lookups => &lookups,
+                    Copied::Attempts => &attempts,
+                };
+                here.push(Box::pin(copy(client, statement, rows)));
+            }
+            let Some(beside) = beside else {
+                here.extend(commit());
+                return flight(here).await;
+            };
+            let (mut done, there) = join(flight(here), copy_beside(beside, others)).await;
+            done.push(there);
+            done
         };
         let (first, last) = join(flight(first), then).await;
         first.into_iter().chain(last).collect::<Result<(), Error>>()?;
+        if beside.is_some() {
+            flight(commit()).await.into_iter().collect::<Result<(), Error>>()?;
+        }
         Ok(is_whole.into_inner())
     }
 }
@@ -554,6 +594,17 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
         });
     }
     copies
+}
+
+/// Copies on a connection of its own, and commits it.
+async fn copy_beside(beside: &Object, copies: Vec<(Copied, Bytes)>) -> Result<(), Error> {
+    let lookups = beside.prepare_cached(rows::entry::COPY_LOOKUPS).await?;
+    let mut all: Vec<Statement<'_, Result<(), Error>>> = vec![Box::pin(beside.batch_execute("BEGIN"))];
+    for (_, rows) in copies {
+        all.push(Box::pin(copy(beside, &lookups, rows)));
+    }
+    all.push(Box::pin(beside.batch_execute("COMMIT")));
+    flight(all).await.into_iter().collect()
 }
 
 async fn copy(client: &Object, statement: &tokio_postgres::Statement, rows: Bytes) -> Result<(), Error> {

@@ -21,6 +21,7 @@ mod world;
 mod servers;
 
 mod ahead;
+mod beside;
 mod clock;
 mod following;
 mod locks;

@@ -1,6 +1,6 @@
 //! A ledger in Postgres beside its twin in memory: the same history, the same answers, and everything that can be read of it.
 //!
-//! The histories are those of the suite `durable`. Needs a Postgres to start; see `tests/private/cluster.rs`. More of them with
+//! The histories are those of the suite `durable`, and several servers take turns in Postgres, see `turning`. Needs a Postgres to start; see `tests/private/cluster.rs`. More of them with
 //! `PROPTEST_CASES`.
 
 /// The worlds, and the stage that they are played on. This suite uses a part of it.
@@ -20,6 +20,7 @@ mod cluster;
 #[path = "../durable/everything.rs"]
 mod everything;
 mod pages;
+mod turning;
 
 use hapax_core::event::NonceKey;
 use hapax_core::time::Time;
@@ -35,6 +36,7 @@ use proptest::test_runner::Config;
 use acts::{Act, acts, happen, request_key, send};
 use cluster::Cluster;
 use everything::{Names, everything};
+use turning::Turning;
 
 /// Long after everything.
 const LATER: Time = Time::from_nanos(4_000_000_000_000_000_000);
@@ -83,13 +85,13 @@ fn assert_same(found: &str, expected: &str) {
 }
 
 /// Plays a history on both; each answer is the same. What is in Postgres is gone afterwards.
-fn played(world: &World, acts: &[Act], then: impl FnOnce(&mut Stage<Postgres>, &mut Stage<Memory>)) {
+fn played(world: &World, acts: &[Act], then: impl FnOnce(&mut Stage<Turning>, &mut Stage<Memory>)) {
     let cluster = Cluster::shared();
     let address = Address::parse(&cluster.url(&cluster.schema())).expect("an address");
     let options = Options { connections_max: 2, own_clock: true, ..Options::default() };
     let contract = to_toml(&world.rules);
     let mut rules = (world.rules.clone(), world.rules.clone());
-    let store = Postgres::open(&address, options.clone()).expect("an empty schema");
+    let store = Turning::on(&address, &options);
     let (mut stage, mut twin) = (Stage::on(store, &contract), Stage::new(&contract));
     for (request, pair) in world.requests.iter().zip(acts.chunks_exact(2)) {
         let answer = send(&mut stage, request, &pair[0]).expect("a turn");
@@ -124,10 +126,10 @@ proptest! {
         played(&world, &acts, |stage, _| {
             let (reader, key) = (stage.store.reader().clone(), stage.stream.clone());
             let (before, attempts) = (lasting(&reader, &key), refused(&reader, &key));
-            work(&stage.store, Time::from_nanos(BEGINNING_NS));
+            work(stage.store.first(), Time::from_nanos(BEGINNING_NS));
             assert_eq!(refused(&reader, &key), attempts);
             assert_eq!(reader.figures().expect("figures").attempts, attempts);
-            work(&stage.store, LATER);
+            work(stage.store.first(), LATER);
             let versions = reader.versions(&key).expect("versions");
             let keeps = versions.last().is_some_and(|version| version.contract.audit_keep.span().is_none());
             assert_eq!(refused(&reader, &key), if keeps { attempts } else { 0 });
