@@ -96,7 +96,14 @@ impl Postgres {
     }
 
     fn on(shared: Arc<Shared>) -> Self {
-        Self { reader: PostgresReader::new(Arc::clone(&shared)), shared, line: None, loads: 0, held: None, unproven: None }
+        Self {
+            reader: PostgresReader::new(Arc::clone(&shared)),
+            shared,
+            line: None,
+            loads: 0,
+            held: None,
+            unproven: None,
+        }
     }
 
     /// What is due beside the turns: deleting what has expired.

@@ -195,11 +195,8 @@ impl Ticket {
     pub(super) fn wait_for(&self, number: u64) -> Option<Arc<Ahead>> {
         let state = self.recent.lock();
         let is_open = |state: &mut State| state.turns.iter().any(|(it, phase)| *it == number && phase.is_open());
-        let (state, _) = self
-            .recent
-            .changed
-            .wait_timeout_while(state, PATIENCE, is_open)
-            .unwrap_or_else(PoisonError::into_inner);
+        let (state, _) =
+            self.recent.changed.wait_timeout_while(state, PATIENCE, is_open).unwrap_or_else(PoisonError::into_inner);
         let writing = state.turns.iter().find_map(|(it, phase)| match phase {
             Phase::Writing(ahead) if *it == number => Some(Arc::clone(ahead)),
             Phase::Writing(_) | Phase::Open => None,

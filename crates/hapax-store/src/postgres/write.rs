@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::join;
 use deadpool_postgres::Object;
 use futures_util::SinkExt as _;
+use futures_util::future::join;
 use hapax_core::claim::{Claim, ClaimState, HandlerLane, HandlerState};
 use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
@@ -572,9 +572,10 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
         }
     });
     let by_lane = |key: &StreamKey| held.streams.get(key).is_some_and(|stream| stream.by_lane);
-    let parts = write.streams.iter().flat_map(|stream| {
-        stream.changes.entries.chunks(LOOKUPS_AT_ONCE).map(move |entries| (&stream.key, entries))
-    });
+    let parts = write
+        .streams
+        .iter()
+        .flat_map(|stream| stream.changes.entries.chunks(LOOKUPS_AT_ONCE).map(move |entries| (&stream.key, entries)));
     // Small parts of several streams go together.
     let mut together: Vec<Vec<(&StreamKey, &[Arc<Entry>])>> = Vec::new();
     let mut room = 0;

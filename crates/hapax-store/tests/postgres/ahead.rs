@@ -71,11 +71,7 @@ pub(crate) fn end_session(database: &str, statement: &str) {
 const WRITING: &str = "COPY lookups";
 const CHECKING: &str = "SELECT 1 / coalesce";
 
-fn taken<'s>(
-    scope: &'s Scope<'s, '_>,
-    store: &'s mut Postgres,
-    request: Request,
-) -> ScopedJoinHandle<'s, Answer> {
+fn taken<'s>(scope: &'s Scope<'s, '_>, store: &'s mut Postgres, request: Request) -> ScopedJoinHandle<'s, Answer> {
     scope.spawn(move || turn(store, &mut [request]).expect("a turn").remove(0))
 }
 
@@ -229,7 +225,13 @@ fn servers_that_take_turns_see_what_the_others_left() {
             let mut turns = vec![submit(&one, &documents), submit(&one, &documents[..1])];
             if number % 15 == 0 {
                 let (lane, from, to) = (Arc::from("a"), number - 2, number - 1);
-                turns.push(request(Ask::Acknowledge { stream: one.clone(), lane, from, to, reason: Arc::from("a test") }));
+                turns.push(request(Ask::Acknowledge {
+                    stream: one.clone(),
+                    lane,
+                    from,
+                    to,
+                    reason: Arc::from("a test"),
+                }));
             }
             if number == 54 {
                 let text = CONTRACT.replace("lateness = \"1h\"", "lateness = \"2h\"");
