@@ -31,6 +31,8 @@ const STREAMS_MAX: usize = 64;
 const TICKS_MAX: u64 = 60;
 /// So many turns of a stream trust nothing after one that found that another server had written.
 const DOUBTS: u32 = 8;
+/// After so many turns that met no other it is thought that the next meets none either.
+const ALONE_MIN: u32 = 4;
 /// It is not waited longer than this for the turn before: the database would have ended its transaction by then.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -121,6 +123,8 @@ struct State {
     committed: Option<(u64, Arc<Ahead>)>,
     left: Option<Left>,
     doubts: u32,
+    /// Turns since one last met another under way.
+    alone: u32,
 }
 
 #[derive(Debug)]
@@ -168,6 +172,7 @@ impl Recent {
             (Some((number, _)), 1) if state.doubts == 0 => Before::One(*number),
             (Some(_), _) => Before::Many,
         };
+        state.alone = if before == Before::Nobody { state.alone.saturating_add(1) } else { 0 };
         let number = state.next;
         state.next += 1;
         state.turns.push_back((number, Phase::Open));
@@ -185,10 +190,10 @@ impl Ticket {
         self.before
     }
 
-    /// Is there no other turn of this process on the stream, and has no other server written to it lately?
+    /// Is there no other turn of this process on the stream, nor was there lately, nor has another server written to it?
     pub(super) fn is_alone(&self) -> bool {
         let state = self.recent.lock();
-        state.turns.len() == 1 && state.doubts == 0
+        state.turns.len() == 1 && state.alone > ALONE_MIN && state.doubts == 0
     }
 
     /// Waits until the turn before is being written. Nothing if it never will be, or is not what one can rest on.

@@ -107,7 +107,8 @@ pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: 
 /// With fewer entries a second connection costs more than it gains.
 const BESIDE_MIN: usize = 200;
 
-/// Are the lookups worth a connection of their own? Not if others wait: they use the other processors.
+/// Are the lookups worth a connection of their own? Not if others are about to be judged: they use the other processors, and what
+/// is gained here costs a tenth more there.
 fn is_worth_another(held: &Held, write: &Write) -> bool {
     let is_large = matches!(&write.streams[..], [only] if only.changes.entries.len() >= BESIDE_MIN);
     is_large && held.rests.is_none() && held.ticket.as_ref().is_some_and(Ticket::is_alone)
