@@ -551,6 +551,9 @@ enum Copied {
 /// up to a thousand of them in a table that is searched from one end: a thousand rows at once take a third longer than in four parts.
 const LOOKUPS_AT_ONCE: usize = 250;
 
+/// Entries of a stream.
+type Part<'w> = (&'w StreamKey, &'w [Arc<Entry>]);
+
 /// The rows that are copied, in the format of COPY. One table is copied to once, whatever streams its rows are of, but for lookups.
 fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
     let mut copies = Vec::new();
@@ -578,7 +581,7 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
         .iter()
         .flat_map(|stream| stream.changes.entries.chunks(LOOKUPS_AT_ONCE).map(move |entries| (&stream.key, entries)));
     // Small parts of several streams go together.
-    let mut together: Vec<Vec<(&StreamKey, &[Arc<Entry>])>> = Vec::new();
+    let mut together: Vec<Vec<Part<'_>>> = Vec::new();
     let mut room = 0;
     for (key, entries) in parts {
         match together.last_mut().filter(|_| entries.len() <= room) {
