@@ -59,6 +59,8 @@ pub(super) struct Xid(pub(super) u32);
 #[derive(Debug)]
 pub(super) struct Ahead {
     pub(super) xid: Xid,
+    /// The transaction that wrote the stream's row before it.
+    pub(super) rests_on: Option<Xid>,
     /// The stream's row as it leaves it.
     pub(super) row: StreamRow,
     /// When it was taken, by the database's clock.
@@ -237,10 +239,10 @@ impl Ticket {
 
     /// This turn has its locks, and leaves these lanes. What the turn before has left, and this one has not changed, stays
     /// true, if this one rests on it.
-    pub(super) fn writing(&self, ahead: Ahead, rests_on: Option<Xid>, tick: u64, tracks: HashMap<Arc<str>, Track>) {
+    pub(super) fn writing(&self, ahead: Ahead, tick: u64, tracks: HashMap<Arc<str>, Track>) {
         let mut state = self.recent.lock();
         let mut kept = match state.left.take() {
-            Some(left) if rests_on == Some(left.xid) => left.tracks,
+            Some(left) if ahead.rests_on == Some(left.xid) => left.tracks,
             Some(_) | None => HashMap::new(),
         };
         for (name, track) in tracks {

@@ -177,8 +177,8 @@ impl Leaves {
                 None => _ = self.tracks.insert(Arc::clone(name), Track { lane: lane.clone(), gaps: Gaps::default() }),
             }
         }
-        let ahead = Ahead { xid, row: self.row, now: self.now, write: self.write };
-        ticket.writing(ahead, self.rests_on, self.tick, self.tracks);
+        let ahead = Ahead { xid, rests_on: self.rests_on, row: self.row, now: self.now, write: self.write };
+        ticket.writing(ahead, self.tick, self.tracks);
     }
 }
 

@@ -62,6 +62,14 @@ pub(crate) fn waiting_with(database: &str, statement: &str) -> usize {
     Cluster::shared().ask(&sql).parse().expect("a number")
 }
 
+/// How many sessions of a database do nothing after a statement with this in it.
+fn idle_after(database: &str, part: &str) -> usize {
+    let sql = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND datname = '{database}' AND query LIKE '%{part}%'"
+    );
+    Cluster::shared().ask(&sql).parse().expect("a number")
+}
+
 /// Ends the sessions of a database that wait for a lock with a statement like this.
 pub(crate) fn end_session(database: &str, statement: &str) {
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
@@ -191,6 +199,34 @@ fn a_turn_before_which_another_server_came_is_taken_again_with_what_that_wrote()
         wait_until("the second was judged", || waiting_with("between", CHECKING) == 1);
         jam.end();
         [before, between, after].map(|taken| taken.join().expect("an answer"))
+    });
+    let (expected, mut memory) = in_memory(&turns);
+    for (answer, expected) in answers.iter().zip(&expected) {
+        assert_eq!(json(answer), json(expected));
+    }
+    assert_eq!(snapshot(&mut first, "t"), snapshot(&mut memory, "t"));
+}
+
+/// Neither the turn before nor what was read has what another server was about to commit when it was read.
+#[test]
+fn a_turn_that_read_while_another_server_had_the_lock_sees_what_that_wrote() {
+    let ledger = Ledger::apart("under");
+    let mut first = ledger.server();
+    let mut second = first.another();
+    let mut other = ledger.server();
+    let one = stream("t", "one");
+    let others = vec![event(2), numbered("x", "c", 1)];
+    let turns = [others, vec![event(1), numbered("b1", "b", 1)], vec![event(2), numbered("x", "c", 1), event(3)]];
+    let answers = std::thread::scope(|scope| {
+        let jam = Jam::new("under", "lookups");
+        let under = taken(scope, &mut other, submit(&one, &turns[0]));
+        wait_until("the other has the lock", || waiting_with("under", WRITING) == 1);
+        let before = taken(scope, &mut first, submit(&one, &turns[1]));
+        wait_until("the first waits for it", || waiting_with("under", "SELECT t.tenant") == 1);
+        let after = taken(scope, &mut second, submit(&one, &turns[2]));
+        wait_until("the second has read", || idle_after("under", "JOIN closed") == 1);
+        jam.end();
+        [under, before, after].map(|taken| taken.join().expect("an answer"))
     });
     let (expected, mut memory) = in_memory(&turns);
     for (answer, expected) in answers.iter().zip(&expected) {

@@ -90,6 +90,8 @@ pub(super) enum About {
     Streams,
     /// With the transaction that wrote each of them last.
     LockedStreams,
+    /// The same, not locked.
+    SeenStreams,
     Handlers,
     Clock,
     Entries(usize),
@@ -134,8 +136,11 @@ pub(super) async fn ask(
     let tenants: Vec<&str> = needs.keys.iter().map(|tenant| &**tenant).collect();
 
     let mut asked: Vec<(About, &str, Vec<&(dyn ToSql + Sync)>)> = Vec::new();
-    if !written.0.is_empty() && locks {
-        asked.push((About::LockedStreams, &**LOCK_STREAMS, vec![&written.0, &written.1]));
+    // First, so that whatever follows sees at least what these rows rest on.
+    if !written.0.is_empty() {
+        let (about, sql) =
+            if locks { (About::LockedStreams, &**LOCK_STREAMS) } else { (About::SeenStreams, &**SEE_STREAMS) };
+        asked.push((about, sql, vec![&written.0, &written.1]));
     }
     if !handlers.0.is_empty() {
         asked.push((About::Handlers, &**LOCK_HANDLERS, vec![&handlers.0, &handlers.1]));
@@ -224,10 +229,11 @@ const ANY_KEY: &str = "SELECT 1 FROM keys t WHERE t.revoked_at IS NULL LIMIT 1";
 const NAMED_STREAMS: &str = "unnest($1::text[], $2::text[]) n(tenant, stream) JOIN streams t ON t.tenant = n.tenant AND \
                              t.stream = n.stream AND t.partition = 0";
 static STREAMS: LazyLock<String> = LazyLock::new(|| select(rows::stream::COLUMNS, NAMED_STREAMS));
-static LOCK_STREAMS: LazyLock<String> = LazyLock::new(|| {
+static SEE_STREAMS: LazyLock<String> = LazyLock::new(|| {
     let columns = format!("{}, t.xmin::text::int8", rows::stream::COLUMNS);
-    select(&columns, &format!("{NAMED_STREAMS} ORDER BY t.tenant, t.stream FOR UPDATE OF t"))
+    select(&columns, &format!("{NAMED_STREAMS} ORDER BY t.tenant, t.stream"))
 });
+static LOCK_STREAMS: LazyLock<String> = LazyLock::new(|| format!("{} FOR UPDATE OF t", *SEE_STREAMS));
 static LOCK_HANDLERS: LazyLock<String> = LazyLock::new(|| {
     let named = "unnest($1::text[], $2::text[]) n(tenant, handler) JOIN handlers t ON t.tenant = n.tenant AND \
                  t.stream = '' AND t.partition = 0 AND t.handler = n.handler ORDER BY t.tenant, t.handler FOR UPDATE OF t";

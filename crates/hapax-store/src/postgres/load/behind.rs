@@ -1,8 +1,8 @@
 //! A turn behind another one of the same process, on the same stream: it reads and is judged while that one is written.
 //!
 //! What holds: what is read here may be from before that turn or from after it, so all that it changes is taken from itself:
-//! ids, lanes, gaps, nonces, counters, answered requests. Everything else it leaves as it is, and what came before it was
-//! committed before this began. Whether that is all, and no other server came between, shows when this turn locks the row of its
+//! ids, lanes, gaps, nonces, counters, answered requests. Everything else it leaves as it is, and what it rests on was
+//! committed before anything was read: the row of the stream, which is read first, shows it. Whether that is all, and no other server came between, shows when this turn locks the row of its
 //! stream (`write`); if not, nothing is written, and it is taken again in the other way.
 
 use std::collections::HashSet;
@@ -41,6 +41,12 @@ impl Behind<'_> {
         let client = self.line.client().await?;
         let found = Found(ask(shared, &client, needs, std::slice::from_ref(&arrays), false).await?);
         let Some(ahead) = ticket.wait_for(self.before) else { return Ok(None) };
+        // Another server may have had the lock when this was read, and that turn waited for it: then what it wrote is in neither.
+        let seen = found.seen(key)?;
+        if seen.is_none() || (seen != ahead.rests_on && seen != Some(ahead.xid)) {
+            ticket.doubt();
+            return Ok(None);
+        }
         let (Some(versions), Some(write)) = (shared.versions_at(key, ahead.row.version), ahead.stream()) else {
             return Ok(None);
         };

@@ -9,10 +9,11 @@ use hapax_core::time::Time;
 use tokio_postgres::Row;
 
 use super::super::known::read_clock;
+use super::super::recent::Xid;
 use super::super::rows;
 use super::ask::About;
 use super::{Held, read_gaps};
-use crate::seam::{Loaded, StoreError};
+use crate::seam::{Loaded, StoreError, StreamKey};
 
 /// Rows, and what they are about.
 pub(super) struct Found(pub(super) Vec<(About, Vec<Row>)>);
@@ -20,6 +21,16 @@ pub(super) struct Found(pub(super) Vec<(About, Vec<Row>)>);
 impl Found {
     pub(super) fn rows(&self, about: About) -> impl Iterator<Item = &Row> {
         self.0.iter().filter(move |(it, _)| *it == about).flat_map(|(_, rows)| rows)
+    }
+
+    /// The transaction that had written a stream's row before anything else was read.
+    pub(super) fn seen(&self, key: &StreamKey) -> Result<Option<Xid>, StoreError> {
+        for row in self.rows(About::SeenStreams) {
+            if rows::stream::read(row)?.key == *key {
+                return rows::stream::read_xid(row).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// The entries that have the ids of a stream's events.
