@@ -57,7 +57,7 @@ pub(crate) fn expected(bug: Bug) -> By {
             By::Simulator(&["attempts", "offsets", "original", "lost", "accepted_twice", "fences", "lease", "replay"])
         }
 
-        Bug::IdsInMemoryOnly => By::Simulator(&["accepted_twice"]),
+        Bug::IdsInMemoryOnly => By::Simulator(&["accepted_twice", "claims"]),
         Bug::ExpiringInMemoryOnly => By::Simulator(&["replay", "nonces"]),
         Bug::AppliedBeforeDurable => GONE,
 
