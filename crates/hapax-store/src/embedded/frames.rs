@@ -34,8 +34,8 @@ struct Kept {
     bytes: usize,
 }
 
-/// One part in so many of the memory for frames is for the cards of the newest beside them: enough for all events of a quarter of an
-/// hour where frames take it all in a second.
+/// Beside the memory for frames there is one part in so many for cards. A card takes about a thirtieth of its frame, so that is
+/// enough for several times as many.
 const CARDS: usize = 4;
 
 /// So many entries of one frame are read each by itself; for more it is quicker to read all of it.
