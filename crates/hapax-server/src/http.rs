@@ -35,6 +35,7 @@ mod openapi;
 mod pages;
 mod probes;
 mod streams;
+mod told;
 mod whatif;
 
 use std::net::IpAddr;

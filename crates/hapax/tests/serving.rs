@@ -20,3 +20,5 @@ mod requests;
 mod rights;
 #[path = "serving/tls.rs"]
 mod tls;
+#[path = "serving/told.rs"]
+mod told;

@@ -11,7 +11,7 @@ use hapax_core::entry::Caller;
 use hapax_core::event::{Door, Event, Reader};
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::receipt::Receipt;
-use hapax_core::words::{LogClass, Verdict};
+use hapax_core::words::Verdict;
 use hapax_store::turn::{Answer, Ask, Request, Submission};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
@@ -20,6 +20,7 @@ use super::documents::Documents;
 use super::reading::Reading;
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
+use super::told::tell;
 use super::{App, Call, Reply, body, limited, unread};
 use crate::clock::{random, spare};
 use crate::writer::Held;
@@ -80,8 +81,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let answer = app.inbox.ask(request, held).await?;
     if !dry_run {
         app.metrics.receipts(&call.tenant, call.param("stream"), answer.receipts());
-        let trace = trace(&call);
-        answer.receipts().iter().for_each(|receipt| log(call.param("stream"), trace, receipt));
+        tell(call.param("stream"), trace(&call), answer.receipts());
     }
     if answer.replayed {
         app.metrics.replayed();
@@ -167,35 +167,6 @@ fn terms(call: &Call) -> Result<Terms, Problem> {
 fn trace(call: &Call) -> &str {
     let id = call.header("traceparent").and_then(|parent| parent.split('-').nth(1)).unwrap_or_default();
     if id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) { id } else { "" }
-}
-
-/// One line per event, as loud as its verdict. Never a document.
-fn log(stream: &str, trace: &str, receipt: &Receipt) {
-    match receipt {
-        Receipt::Accepted(entry) if entry.states.iter().all(|state| state.class() == LogClass::Info) => {
-            tracing::info!(target: "hapax::accepted", stream, trace, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, "accepted");
-        }
-        Receipt::Accepted(entry) => {
-            let states: Vec<_> = entry.states.iter().map(|state| state.name()).collect();
-            let states = states.join(" ");
-            tracing::warn!(target: "hapax::verdict", stream, trace, id = &*entry.id, lane = &*entry.lane, offset = entry.offset, states, "accepted");
-        }
-        Receipt::Other { attempt, .. } => {
-            let (id, lane) = (attempt.id.as_deref().unwrap_or_default(), attempt.lane.as_deref().unwrap_or_default());
-            let (verdict, code, number) = (attempt.verdict.name(), attempt.code.name(), attempt.number);
-            match attempt.class() {
-                LogClass::Error => {
-                    tracing::error!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
-                }
-                LogClass::Warn => {
-                    tracing::warn!(target: "hapax::verdict", stream, trace, id, lane, code, attempt = number, "{verdict}")
-                }
-                LogClass::Info => {
-                    tracing::info!(target: "hapax::repeated", stream, trace, id, lane, code, attempt = number, "{verdict}")
-                }
-            }
-        }
-    }
 }
 
 /// A request of anything but events, handed to the writer.
