@@ -39,6 +39,8 @@ struct State<A, T> {
     running: Vec<A>,
     /// Turns that were begun and are not durable yet.
     under_way: usize,
+    /// Writers that wait for something to do.
+    idle: usize,
     closed: bool,
 }
 
@@ -64,7 +66,8 @@ pub(super) enum Refused {
 
 impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn new(waiting_max: usize, turn_max: usize, writers: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), size: 0, running: Vec::new(), under_way: 0, closed: false };
+        let state =
+            State { waiting: VecDeque::new(), size: 0, running: Vec::new(), under_way: 0, idle: 0, closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), waiting_max, turn_max, together: writers == 1 }
     }
 
@@ -79,8 +82,12 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         }
         state.size += item.size;
         state.waiting.push_back(item);
+        // Waking one who finds that it is not worth it yet costs both of them more than all the rest of this.
+        let wakes = state.idle > 0 && (!self.together || state.is_worth_it());
         drop(state);
-        self.changed.notify_one();
+        if wakes {
+            self.changed.notify_one();
+        }
         Ok(())
     }
 
@@ -99,7 +106,9 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
             if state.closed && state.waiting.is_empty() {
                 return None;
             }
+            state.idle += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
     }
 
@@ -133,8 +142,11 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn done(&self) {
         let mut state = self.lock();
         state.under_way = state.under_way.saturating_sub(1);
+        let wakes = state.idle > 0 && !state.waiting.is_empty();
         drop(state);
-        self.changed.notify_all();
+        if wakes {
+            self.changed.notify_all();
+        }
     }
 
     /// A turn about this is over.
