@@ -149,6 +149,12 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         }
     }
 
+    /// Is there time for something else: does nothing wait, and is a turn under way?
+    pub(super) fn has_time(&self) -> bool {
+        let state = self.lock();
+        state.waiting.is_empty() && state.under_way > 0
+    }
+
     /// A turn about this is over.
     pub(super) fn over(&self, about: &A) {
         if self.together {

@@ -218,35 +218,40 @@ pub struct Answer {
 /// The body of an answer. One about events is written when somebody first looks at it: that takes as long as judging them, and
 /// nobody else need wait for it.
 #[derive(Clone, Debug)]
-pub struct Body {
-    text: OnceLock<Bytes>,
-    /// What it is written from.
-    judged: Option<Arc<Judged>>,
+pub struct Body(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    Text(Bytes),
+    Judged(Arc<Judged>),
 }
 
-/// What was judged, and how it is to be shown.
+/// What was judged, how it is to be shown, and that once it was written.
 #[derive(Debug)]
 struct Judged {
     answer: batch::Answer,
     single: bool,
+    text: OnceLock<Bytes>,
 }
 
 impl Body {
     /// About events. One is answered with its receipt, several with a batch.
     pub(super) fn judged(answer: batch::Answer, single: bool) -> Self {
-        Self { text: OnceLock::new(), judged: Some(Arc::new(Judged { answer, single })) }
+        Self(Form::Judged(Arc::new(Judged { answer, single, text: OnceLock::new() })))
     }
 
-    /// Its bytes.
+    /// Its bytes. They are written once, for it and all its clones.
     pub fn bytes(&self) -> &Bytes {
-        let written = |judged: &Arc<Judged>| Bytes::from(judged.answer.written(judged.single));
-        self.text.get_or_init(|| self.judged.as_ref().map(written).unwrap_or_default())
+        match &self.0 {
+            Form::Text(text) => text,
+            Form::Judged(judged) => judged.text.get_or_init(|| Bytes::from(judged.answer.written(judged.single))),
+        }
     }
 }
 
 impl From<Bytes> for Body {
     fn from(text: Bytes) -> Self {
-        Self { text: OnceLock::from(text), judged: None }
+        Self(Form::Text(text))
     }
 }
 
@@ -287,7 +292,10 @@ impl Eq for Answer {}
 impl Answer {
     /// What it says about each event, for those who count and log it. Empty if it was given before.
     pub fn receipts(&self) -> &[Receipt] {
-        self.body.judged.as_ref().map(|judged| judged.answer.receipts.as_slice()).unwrap_or_default()
+        match &self.body.0 {
+            Form::Text(_) => &[],
+            Form::Judged(judged) => &judged.answer.receipts,
+        }
     }
 
     /// An answer that came from a decision.
