@@ -31,7 +31,7 @@ use super::connect::{is_gone, meant};
 use super::flight::{Statement, flight};
 use super::known::{CONTRACTS, Shared, late, read_versions};
 use super::line::Line;
-use super::recent::{Before, GAPS_MAX, Ticket, Track, Xid};
+use super::recent::{Before, GAPS_MAX, Mark, Ticket, Track};
 use super::rows::{self, handler::HandlerRow, stream::StreamRow};
 use crate::seam::{
     Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds,
@@ -79,21 +79,39 @@ impl Held {
     }
 }
 
-/// What a turn rests on that has locked nothing yet: this transaction wrote the stream's row last.
+/// What a turn rests on that has locked nothing yet: the stream's row has this mark.
 #[derive(Clone, Debug)]
 pub(super) struct Rests {
     pub(super) tenant: String,
     pub(super) stream: String,
     /// The transaction, as the database shows it.
     pub(super) xid: String,
+    pub(super) version: i32,
+    pub(super) hash: Vec<u8>,
+    /// Offset, events, attempts, lanes, open gaps.
+    pub(super) counts: [i64; 5],
+}
+
+impl Rests {
+    fn on(key: &StreamKey, mark: &Mark) -> Self {
+        let Mark { xid, version, head, lanes, gaps_open } = mark;
+        Self {
+            tenant: key.tenant.to_string(),
+            stream: key.stream.to_string(),
+            xid: xid.to_string(),
+            version: version.cast_signed(),
+            hash: head.hash.to_vec(),
+            counts: [head.offset, head.events, head.attempts, *lanes, *gaps_open].map(rows::own),
+        }
+    }
 }
 
 /// A stream as it was found.
 #[derive(Debug)]
 pub(super) struct HeldStream {
     pub(super) row: StreamRow,
-    /// The transaction that wrote the row, if it is locked or will be.
-    pub(super) xid: Option<Xid>,
+    /// That of the row, if it is locked or will be.
+    pub(super) mark: Option<Mark>,
     /// Are ids unique within lanes only?
     pub(super) by_lane: bool,
     /// The lanes that were asked for and are there, with their open gaps.
@@ -103,8 +121,8 @@ pub(super) struct HeldStream {
 }
 
 impl HeldStream {
-    fn new(row: StreamRow, xid: Option<Xid>) -> Self {
-        Self { row, xid, by_lane: false, lanes: HashMap::new(), tracks: HashMap::new() }
+    fn new(row: StreamRow, mark: Option<Mark>) -> Self {
+        Self { row, mark, by_lane: false, lanes: HashMap::new(), tracks: HashMap::new() }
     }
 
     /// A lane that is there, with all its rows of gaps.
@@ -227,7 +245,7 @@ async fn try_load(
     let mut loaded = Loaded { as_of: number, ..Loaded::default() };
     let rows_of = |about: About| found.rows(about);
     for row in rows_of(About::LockedStreams) {
-        let stream = HeldStream::new(rows::stream::read(row)?, Some(rows::stream::read_xid(row)?));
+        let stream = HeldStream::new(rows::stream::read(row)?, Some(rows::stream::read_mark(row)?));
         held.streams.insert(stream.row.key.clone(), stream);
     }
     for row in rows_of(About::Streams) {
@@ -251,7 +269,7 @@ async fn try_load(
             shared.learn_gaps(arrays.key, has_gaps);
         }
         if let Some(ticket) = ticket.filter(|_| !left.is_empty()) {
-            match stream.xid.and_then(|xid| ticket.take(xid, &left)) {
+            match stream.mark.and_then(|mark| ticket.take(mark, &left)) {
                 Some(known) => {
                     known.into_iter().for_each(|(name, track)| {
                         stream.load_track(&mut facts, arrays.needs, name, track);

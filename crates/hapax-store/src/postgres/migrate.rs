@@ -12,7 +12,7 @@ use super::{Address, Options};
 use crate::seam::StoreError;
 
 /// Every migration, in order: its version is its place, from 1.
-const MIGRATIONS: &[&str] = &[include_str!("schema/0001_ledger.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/0001_ledger.sql"), include_str!("schema/0002_lookups_by_hash.sql")];
 
 /// What those hold who migrate. Any number that nobody else uses.
 const LOCK: i64 = 0x6861_7061_785f_6c6b;

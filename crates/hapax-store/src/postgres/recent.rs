@@ -5,9 +5,9 @@
 //! what that one will leave, and is committed after it.
 //!
 //! What holds: whether it is true is never decided here. The row of a stream says which transaction wrote it last
-//! (`xmin`), and every turn that writes anything of a stream writes its row. So what a turn has left counts only for whoever
-//! has the row locked and finds that very transaction there: after a turn of another server, or one that was not committed, it
-//! is another one, and everything is read again. Turns of one process on one stream are in an order; each knows the one before
+//! (`xmin`) and where the stream ends, and every turn that writes anything of a stream writes its row. So what a turn has left
+//! counts only for whoever has the row locked and finds that very [mark](Mark) there: after a turn of another server, or one that was
+//! not committed, it is another one, and everything is read again. Turns of one process on one stream are in an order; each knows the one before
 //! it. What is kept is bounded, and old after a minute, long before the numbers of transactions come round.
 //!
 //! Not here: reading, writing, the comparison itself.
@@ -16,6 +16,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hapax_core::facts::Head;
 use hapax_core::lane::{Gaps, Lane};
 use hapax_core::time::Time;
 
@@ -31,8 +32,6 @@ const STREAMS_MAX: usize = 64;
 const TICKS_MAX: u64 = 60;
 /// So many turns of a stream trust nothing after one that found that another server had written.
 const DOUBTS: u32 = 8;
-/// After so many turns that met no other it is thought that the next meets none either.
-const ALONE_MIN: u32 = 4;
 /// It is not waited longer than this for the turn before: the database would have ended its transaction by then.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -51,16 +50,31 @@ impl Track {
     }
 }
 
-/// The transaction that wrote a row, as the row shows it.
+/// What a stream's row is known by: the transaction that wrote it, as the row shows it, and all that it says. The number alone is
+/// not enough: what a database that crashed had not saved yet, it never heard of, and it gives those numbers once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Xid(pub(super) u32);
+pub(super) struct Mark {
+    pub(super) xid: u32,
+    pub(super) version: u32,
+    pub(super) head: Head,
+    pub(super) lanes: u64,
+    pub(super) gaps_open: u64,
+}
+
+impl Mark {
+    /// This row, written by this transaction.
+    pub(super) fn of(xid: u32, row: &StreamRow) -> Self {
+        let StreamRow { key: _, version, head, lanes, gaps_open } = *row;
+        Self { xid, version, head, lanes, gaps_open }
+    }
+}
 
 /// A turn that is being written: what the next one rests on.
 #[derive(Debug)]
 pub(super) struct Ahead {
-    pub(super) xid: Xid,
-    /// The transaction that wrote the stream's row before it.
-    pub(super) rests_on: Option<Xid>,
+    pub(super) mark: Mark,
+    /// That of the stream's row before it.
+    pub(super) rests_on: Option<Mark>,
     /// The stream's row as it leaves it.
     pub(super) row: StreamRow,
     /// When it was taken, by the database's clock.
@@ -125,8 +139,6 @@ struct State {
     committed: Option<(u64, Arc<Ahead>)>,
     left: Option<Left>,
     doubts: u32,
-    /// Turns since one last met another under way.
-    alone: u32,
 }
 
 #[derive(Debug)]
@@ -140,7 +152,7 @@ enum Phase {
 /// What a turn has left.
 #[derive(Debug)]
 struct Left {
-    xid: Xid,
+    mark: Mark,
     tick: u64,
     tracks: HashMap<Arc<str>, Track>,
 }
@@ -174,7 +186,6 @@ impl Recent {
             (Some((number, _)), 1) if state.doubts == 0 => Before::One(*number),
             (Some(_), _) => Before::Many,
         };
-        state.alone = if before == Before::Nobody { state.alone.saturating_add(1) } else { 0 };
         let number = state.next;
         state.next += 1;
         state.turns.push_back((number, Phase::Open));
@@ -192,10 +203,9 @@ impl Ticket {
         self.before
     }
 
-    /// Is there no other turn of this process on the stream, nor was there lately, nor has another server written to it?
-    pub(super) fn is_alone(&self) -> bool {
-        let state = self.recent.lock();
-        state.turns.len() == 1 && state.alone > ALONE_MIN && state.doubts == 0
+    /// Has no other server written to the stream lately?
+    pub(super) fn is_undisputed(&self) -> bool {
+        self.recent.lock().doubts == 0
     }
 
     /// Waits until the turn before is being written. Nothing if it never will be, or is not what one can rest on.
@@ -223,10 +233,10 @@ impl Ticket {
         }
     }
 
-    /// These lanes as the turn with this number has left them, if that was the last.
-    pub(super) fn take(&self, xid: Xid, lanes: &[Arc<str>]) -> Option<Vec<(Arc<str>, Track)>> {
+    /// These lanes as the turn with this mark has left them, if that was the last.
+    pub(super) fn take(&self, mark: Mark, lanes: &[Arc<str>]) -> Option<Vec<(Arc<str>, Track)>> {
         let state = self.recent.lock();
-        let left = state.left.as_ref().filter(|left| left.xid == xid)?;
+        let left = state.left.as_ref().filter(|left| left.mark == mark)?;
         lanes.iter().map(|name| Some((Arc::clone(name), left.tracks.get(name)?.clone()))).collect()
     }
 
@@ -242,7 +252,7 @@ impl Ticket {
     pub(super) fn writing(&self, ahead: Ahead, tick: u64, tracks: HashMap<Arc<str>, Track>) {
         let mut state = self.recent.lock();
         let mut kept = match state.left.take() {
-            Some(left) if ahead.rests_on == Some(left.xid) => left.tracks,
+            Some(left) if ahead.rests_on == Some(left.mark) => left.tracks,
             Some(_) | None => HashMap::new(),
         };
         for (name, track) in tracks {
@@ -251,7 +261,7 @@ impl Ticket {
                 false => _ = kept.remove(&name),
             }
         }
-        state.left = Some(Left { xid: ahead.xid, tick, tracks: kept });
+        state.left = Some(Left { mark: ahead.mark, tick, tracks: kept });
         if let Some((_, phase)) = state.turns.iter_mut().find(|(number, _)| *number == self.number) {
             *phase = Phase::Writing(Arc::new(ahead));
         }
@@ -285,5 +295,27 @@ impl Drop for Ticket {
         }
         drop(state);
         self.recent.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_a_database_gives_twice_makes_no_mark() {
+        let key = StreamKey { tenant: Arc::from("t"), stream: Arc::from("s") };
+        let row = StreamRow { key, version: 1, head: Head::default(), lanes: 1, gaps_open: 0 };
+        let mut changed: [StreamRow; 5] = std::array::from_fn(|_| row.clone());
+        changed[0].version = 2;
+        changed[1].head.hash[31] = 1;
+        changed[2].head.attempts = 1;
+        changed[3].lanes = 2;
+        changed[4].gaps_open = 1;
+        assert_eq!(Mark::of(7, &row), Mark::of(7, &row.clone()));
+        assert_ne!(Mark::of(7, &row), Mark::of(8, &row));
+        for other in &changed {
+            assert_ne!(Mark::of(7, &row), Mark::of(7, other), "{other:?}");
+        }
     }
 }

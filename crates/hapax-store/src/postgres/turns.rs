@@ -13,7 +13,6 @@ use uuid::Uuid;
 
 use super::connect::said;
 use super::line::Line;
-use super::recent::Xid;
 use crate::seam::{StoreError, StreamKey};
 
 /// Writes a turn's row, with the database's time: it is deleted a day later, and by nobody's clock earlier.
@@ -24,8 +23,8 @@ pub(super) const INSERT: &str = "INSERT INTO turns (tenant, stream, turn, at) VA
 pub(super) static INSERT_TOLD: LazyLock<String> = LazyLock::new(|| format!("{INSERT} RETURNING txid_current()"));
 
 /// What [`INSERT_TOLD`] answers, as a row shows it: without what counts how often the numbers came round.
-pub(super) fn read_xid(row: &Row) -> Result<Xid, Error> {
-    Ok(Xid(row.try_get::<_, i64>(0)?.cast_unsigned() as u32))
+pub(super) fn read_xid(row: &Row) -> Result<u32, Error> {
+    Ok(row.try_get::<_, i64>(0)?.cast_unsigned() as u32)
 }
 
 /// How often it is tried to find out, and how long it is waited in between.

@@ -5,9 +5,10 @@
 //! error the database makes a rollback of it; if the connection breaks off, the turn's row decides. Whatever is written twice
 //! in one turn is written once, as it is at the end.
 //!
-//! Where nobody waits behind a large turn, its lookups are written on a second connection at the same time, and committed before it:
-//! they are half of the work, and the database does it on another processor. Should the turn then fail, they lead to an offset that
-//! is not there, or to another entry; whoever finds one looks whether it is the right one anyway.
+//! The lookups of a large turn are written on a second connection at the same time, also while it waits for the lock, and committed
+//! before it: they are half of the work, and the database does it on another processor. That commit is not waited for: it stands in
+//! the write-ahead log before the turn's own, which is. Should the turn then fail, they lead to an offset that is not there, or to
+//! another entry; whoever finds one looks whether it is the right one anyway.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -34,7 +35,7 @@ use super::flight::{Statement, flight};
 use super::known::{Shared, late};
 use super::line::Line;
 use super::load::{Held, Rests, stream_of};
-use super::recent::{Ahead, Ticket, Track, Xid, can_be_ahead};
+use super::recent::{Ahead, Mark, Ticket, Track, can_be_ahead};
 use super::rows::handler::HandlerRow;
 use super::rows::stream::StreamRow;
 use super::rows::{self, Batch};
@@ -42,10 +43,11 @@ use super::turns::{self, Turn, was_committed};
 use super::wake::channel;
 use crate::seam::{HandlerKey, StoreError, StreamKey, StreamWrite, Write};
 
-/// Fails unless the stream's row, once it is locked, was written by this transaction: there is no other way to fail in the
-/// middle of what is sent at once.
-const CHECK: &str = "SELECT 1 / coalesce((SELECT (t.xmin::text = $3)::int4 FROM streams t WHERE t.tenant = $1 AND \
-                     t.stream = $2 AND t.partition = 0 FOR UPDATE), 0)";
+/// Fails unless the stream's row, once it is locked, has this mark: there is no other way to fail in the middle of what is
+/// sent at once.
+const CHECK: &str = "SELECT 1 / coalesce((SELECT (t.xmin::text = $3 AND t.version = $4 AND t.head_hash = $5 AND \
+                     t.head_offset = $6 AND t.events = $7 AND t.attempts = $8 AND t.lanes = $9 AND t.gaps_open = $10)::int4 \
+                     FROM streams t WHERE t.tenant = $1 AND t.stream = $2 AND t.partition = 0 FOR UPDATE), 0)";
 
 /// Commits what a turn led to, on the transaction that it has loaded in or on a new one.
 pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: Write) -> Result<(), StoreError> {
@@ -107,11 +109,11 @@ pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: 
 /// With fewer entries a second connection costs more than it gains.
 const BESIDE_MIN: usize = 200;
 
-/// Are the lookups worth a connection of their own? Not if others are about to be judged: they use the other processors, and what
-/// is gained here costs a tenth more there.
+/// Are the lookups worth a connection of their own? Not where others write: a turn that then finds that it was not the next leaves
+/// lookups that lead nowhere.
 fn is_worth_another(held: &Held, write: &Write) -> bool {
     let is_large = matches!(&write.streams[..], [only] if only.changes.entries.len() >= BESIDE_MIN);
-    is_large && held.rests.is_none() && held.ticket.as_ref().is_some_and(Ticket::is_alone)
+    is_large && held.ticket.as_ref().is_some_and(Ticket::is_undisputed)
 }
 
 /// Ends a transaction of which nothing is wanted.
@@ -140,7 +142,7 @@ pub(super) async fn prove(line: &Line, rests: &Rests) -> Result<(), StoreError> 
 /// What the next turn of this process may rest on, once this one has its locks.
 struct Leaves {
     /// The stream's row before, and after.
-    rests_on: Option<Xid>,
+    rests_on: Option<Mark>,
     row: StreamRow,
     now: Option<Time>,
     tick: u64,
@@ -159,11 +161,11 @@ impl Leaves {
         // A lane that was not there, and is not now, is none.
         let made: HashSet<&Arc<str>> = write.streams[0].changes.lanes.iter().map(|(name, _)| name).collect();
         tracks.retain(|name, _| stream.lanes.contains_key(name) || made.contains(name));
-        Some(Self { rests_on: stream.xid, row, now: held.now, tick: shared.ticks(), write: Arc::clone(write), tracks })
+        Some(Self { rests_on: stream.mark, row, now: held.now, tick: shared.ticks(), write: Arc::clone(write), tracks })
     }
 
     /// From now on the next turn may rest on it.
-    fn tell(mut self, ticket: &Ticket, xid: Xid) {
+    fn tell(mut self, ticket: &Ticket, xid: u32) {
         let changes = &self.write.streams[0].changes;
         for (name, change) in &changes.gaps {
             if let Some(track) = self.tracks.get_mut(name) {
@@ -177,7 +179,8 @@ impl Leaves {
                 None => _ = self.tracks.insert(Arc::clone(name), Track { lane: lane.clone(), gaps: Gaps::default() }),
             }
         }
-        let ahead = Ahead { xid, rests_on: self.rests_on, row: self.row, now: self.now, write: self.write };
+        let mark = Mark::of(xid, &self.row);
+        let ahead = Ahead { mark, rests_on: self.rests_on, row: self.row, now: self.now, write: self.write };
         ticket.writing(ahead, self.tick, self.tracks);
     }
 }
@@ -534,8 +537,10 @@ const TENANTS: &str =
 
 impl Rests {
     /// What [`CHECK`] is given.
-    fn values(&self) -> [&(dyn ToSql + Sync); 3] {
-        [&self.tenant, &self.stream, &self.xid]
+    fn values(&self) -> [&(dyn ToSql + Sync); 10] {
+        let [offset, events, attempts, lanes, gaps_open] = &self.counts;
+        let Self { tenant, stream, xid, version, hash, counts: _ } = self;
+        [tenant, stream, xid, version, hash, offset, events, attempts, lanes, gaps_open]
     }
 }
 
@@ -551,14 +556,17 @@ enum Copied {
 /// up to a thousand of them in a table that is searched from one end: a thousand rows at once take a third longer than in four parts.
 const LOOKUPS_AT_ONCE: usize = 250;
 
+/// What a COPY has besides its rows.
+const ROOM_AROUND: usize = 64;
+
 /// Entries of a stream.
 type Part<'w> = (&'w StreamKey, &'w [Arc<Entry>]);
 
 /// The rows that are copied, in the format of COPY. One table is copied to once, whatever streams its rows are of, but for lookups.
 fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
     let mut copies = Vec::new();
-    let mut add = |copied: Copied, fill: &dyn Fn(&mut BytesMut)| {
-        let mut rows = BytesMut::new();
+    let mut add = |copied: Copied, room: usize, fill: &dyn Fn(&mut BytesMut)| {
+        let mut rows = BytesMut::with_capacity(room + ROOM_AROUND);
         rows::copy::begin(&mut rows);
         let header = rows.len();
         fill(&mut rows);
@@ -567,10 +575,11 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
             copies.push((copied, rows.freeze()));
         }
     };
-    add(Copied::Blocks, &|rows| {
+    let entries = || write.streams.iter().flat_map(|stream| &stream.changes.entries);
+    add(Copied::Blocks, entries().map(|entry| rows::entry::room(entry)).sum(), &|rows| {
         write.streams.iter().for_each(|stream| rows::entry::write(rows, &stream.key, &stream.changes.entries));
     });
-    add(Copied::Attempts, &|rows| {
+    add(Copied::Attempts, 0, &|rows| {
         for stream in &write.streams {
             stream.changes.attempts.iter().for_each(|attempt| rows::attempt::write(rows, &stream.key, attempt));
         }
@@ -594,17 +603,21 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
         room -= entries.len();
     }
     for parts in together {
-        add(Copied::Lookups, &|rows| {
+        let room = parts.iter().map(|(key, entries)| entries.len() * rows::entry::room_of_lookup(key)).sum();
+        add(Copied::Lookups, room, &|rows| {
             parts.iter().for_each(|(key, entries)| rows::entry::write_lookups(rows, key, by_lane(key), entries));
         });
     }
     copies
 }
 
+/// The turn's own commit follows, and what it waits for is all that was logged before.
+const BEGIN_BESIDE: &str = "BEGIN; SET LOCAL synchronous_commit = off";
+
 /// Copies on a connection of its own, and commits it.
 async fn copy_beside(beside: &Object, copies: Vec<(Copied, Bytes)>) -> Result<(), Error> {
     let lookups = beside.prepare_cached(rows::entry::COPY_LOOKUPS).await?;
-    let mut all: Vec<Statement<'_, Result<(), Error>>> = vec![Box::pin(beside.batch_execute("BEGIN"))];
+    let mut all: Vec<Statement<'_, Result<(), Error>>> = vec![Box::pin(beside.batch_execute(BEGIN_BESIDE))];
     for (_, rows) in copies {
         all.push(Box::pin(copy(beside, &lookups, rows)));
     }

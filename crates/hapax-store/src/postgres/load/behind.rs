@@ -43,7 +43,7 @@ impl Behind<'_> {
         let Some(ahead) = ticket.wait_for(self.before) else { return Ok(None) };
         // Another server may have had the lock when this was read, and that turn waited for it: then what it wrote is in neither.
         let seen = found.seen(key)?;
-        if seen.is_none() || (seen != ahead.rests_on && seen != Some(ahead.xid)) {
+        if seen.is_none() || (seen != ahead.rests_on && seen != Some(ahead.mark)) {
             ticket.doubt();
             return Ok(None);
         }
@@ -52,7 +52,7 @@ impl Behind<'_> {
         };
         let Some(version) = versions.last() else { return Ok(None) };
         let mut held = Held::new(client, number);
-        let mut stream = HeldStream::new(ahead.row.clone(), Some(ahead.xid));
+        let mut stream = HeldStream::new(ahead.row.clone(), Some(ahead.mark));
         stream.by_lane = version.contract.identity.scope == Scope::Lane;
         let mut facts = Facts::new(Arc::clone(&key.stream), version.clone(), ahead.row.head);
         found.load_entries(0, &mut facts)?;
@@ -72,11 +72,7 @@ impl Behind<'_> {
         // It was read before that turn was, perhaps.
         loaded.now = found.now()?.max(ahead.now);
         held.now = loaded.now;
-        held.rests = Some(Rests {
-            tenant: key.tenant.to_string(),
-            stream: key.stream.to_string(),
-            xid: ahead.xid.0.to_string(),
-        });
+        held.rests = Some(Rests::on(key, &ahead.mark));
         held.streams.insert(key.clone(), stream);
         loaded.streams.insert(key.clone(), LoadedStream { versions: versions.to_vec(), facts });
         Ok(Some((held, loaded)))
@@ -93,7 +89,7 @@ impl Behind<'_> {
     ) -> Result<bool, Failure> {
         let needed: Vec<Arc<str>> = self.wanted.needs.lanes.keys().cloned().collect();
         let now = self.ticket.has(self.shared.ticks(), needed.iter().cloned());
-        let Some(known) = self.ticket.take(ahead.xid, &now) else { return Ok(false) };
+        let Some(known) = self.ticket.take(ahead.mark, &now) else { return Ok(false) };
         let known_names: HashSet<&Arc<str>> = now.iter().collect();
         // What it changed and did not leave whole cannot be had here.
         let changed: HashSet<&Arc<str>> =

@@ -9,7 +9,7 @@ use hapax_core::time::Time;
 use tokio_postgres::Row;
 
 use super::super::known::read_clock;
-use super::super::recent::Xid;
+use super::super::recent::Mark;
 use super::super::rows;
 use super::ask::About;
 use super::{Held, read_gaps};
@@ -24,10 +24,10 @@ impl Found {
     }
 
     /// The transaction that had written a stream's row before anything else was read.
-    pub(super) fn seen(&self, key: &StreamKey) -> Result<Option<Xid>, StoreError> {
+    pub(super) fn seen(&self, key: &StreamKey) -> Result<Option<Mark>, StoreError> {
         for row in self.rows(About::SeenStreams) {
             if rows::stream::read(row)?.key == *key {
-                return rows::stream::read_xid(row).map(Some);
+                return rows::stream::read_mark(row).map(Some);
             }
         }
         Ok(None)
@@ -37,7 +37,7 @@ impl Found {
     pub(super) fn load_entries(&self, place: usize, facts: &mut Facts) -> Result<(), StoreError> {
         let mut entries = Vec::new();
         for row in self.rows(About::Entries(place)) {
-            entries.extend(rows::entry::read_found(row)?);
+            entries.push(rows::entry::read_found(row)?);
         }
         // An id that was forgotten may have been used again, and then the newest counts.
         entries.sort_by_key(|entry| entry.offset);

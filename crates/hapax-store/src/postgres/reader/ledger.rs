@@ -13,7 +13,6 @@ use hapax_core::view::AttemptView;
 use super::PostgresReader;
 use super::walk::{Failure, chunk, walk};
 use crate::postgres::load::ask::{ENTRIES, NO_INDEX};
-use crate::postgres::rows::entry::Wanted;
 use crate::postgres::rows::{self, can_be, own};
 use crate::seam::{AttemptFilter, Page, SCAN_MAX, StoreError, StreamKey};
 use crate::state::scan;
@@ -68,7 +67,7 @@ impl PostgresReader {
         while found.len() < limit {
             let rows = self.shared.query(&AFTER, &[&tenant, &name, &own(last), &own(blocks as u64)])?;
             for row in &rows {
-                found.extend(rows::entry::read(row, &Wanted::After(last, limit - found.len()))?);
+                found.extend(rows::entry::read(row, last, limit - found.len())?);
                 last = rows::entry::last(row)?;
             }
             if rows.len() < blocks {
@@ -91,7 +90,7 @@ impl PostgresReader {
         let found = self.shared.query(&ENTRIES, &[&&*stream.tenant, &&*stream.stream, &&lookups[..]])?;
         let mut entries = Vec::new();
         for row in &found {
-            entries.extend(rows::entry::read_found(row)?);
+            entries.push(rows::entry::read_found(row)?);
         }
         Ok(entries)
     }

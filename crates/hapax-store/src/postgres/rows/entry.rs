@@ -87,6 +87,16 @@ fn block_length(entries: &[Arc<Entry>]) -> usize {
     entries.iter().take(BLOCK_ENTRIES_MAX).take_while(fits).count().max(1)
 }
 
+/// About how many bytes an entry takes in a COPY: memory that grows while it is written is copied again and again.
+pub(in crate::postgres) fn room(entry: &Entry) -> usize {
+    entry.document.len() + entry.id.len() + entry.lane.len() + RECORD_BYTES + 64
+}
+
+/// About how many bytes a lookup takes in a COPY.
+pub(in crate::postgres) fn room_of_lookup(key: &StreamKey) -> usize {
+    key.tenant.len() + key.stream.len() + 48
+}
+
 fn write_block(out: &mut BytesMut, key: &StreamKey, block: &[Arc<Entry>]) {
     let (Some(first), Some(last)) = (block.first(), block.last()) else { return };
     out.row(10);
@@ -137,16 +147,8 @@ pub(in crate::postgres) fn write_lookups(out: &mut BytesMut, key: &StreamKey, by
 /// What [`read`] expects.
 pub(in crate::postgres) const COLUMNS: &str = "t.last, t.first, t.ids, t.lanes, t.documents, t.records";
 
-/// Which entries of a block are wanted.
-pub(in crate::postgres) enum Wanted<'w> {
-    /// Those after an offset, at most so many.
-    After(u64, usize),
-    /// These.
-    Offsets(&'w [i64]),
-}
-
-/// Reads the entries of a block that are wanted.
-pub(in crate::postgres) fn read(row: &Row, wanted: &Wanted<'_>) -> Result<Vec<Arc<Entry>>, StoreError> {
+/// Reads the entries of a block after an offset, at most so many.
+pub(in crate::postgres) fn read(row: &Row, after: u64, max: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
     let mut cells = Cells::new(row, "blocks");
     let (last, first) = (cells.own()?, cells.own()?);
     let (ids, lanes) = (cells.next::<Vec<&str>>()?, cells.next::<Vec<&str>>()?);
@@ -156,24 +158,35 @@ pub(in crate::postgres) fn read(row: &Row, wanted: &Wanted<'_>) -> Result<Vec<Ar
     if lengths.iter().any(|length| Some(*length as u64) != count) {
         return Err(cells.corrupt(&format!("block {first} to {last} has {lengths:?} ids, lanes, documents, records")));
     }
-    let (is_wanted, max): (&dyn Fn(u64) -> bool, usize) = match wanted {
-        Wanted::After(after, max) => (&|offset| offset > *after, *max),
-        Wanted::Offsets(offsets) => (&|offset| offsets.contains(&super::own(offset)), usize::MAX),
+    let wanted = (first..=last).enumerate().filter(|(_, offset)| *offset > after).take(max);
+    let read_one = |(place, offset): (usize, u64)| {
+        read_entry(
+            &cells,
+            records[place],
+            Shown { offset, id: ids[place], lane: lanes[place], document: documents[place] },
+        )
     };
-    let mut found = Vec::new();
-    for (place, offset) in (first..=last).enumerate().filter(|(_, offset)| is_wanted(*offset)).take(max) {
-        let shown = Shown { offset, id: ids[place], lane: lanes[place], document: documents[place] };
-        let entry = alone::read_entry(records[place], shown);
-        let entry = entry.map_err(|fault| cells.corrupt(&format!("entry {offset}: {fault}")))?;
-        found.push(Arc::new(entry));
-    }
-    Ok(found)
+    wanted.map(read_one).collect()
 }
 
-/// Reads the entries of a block that were found by their lookups, which stand behind [`COLUMNS`].
-pub(in crate::postgres) fn read_found(row: &Row) -> Result<Vec<Arc<Entry>>, StoreError> {
-    let mut cells = Cells::at(row, "lookups", 6);
-    read(row, &Wanted::Offsets(&cells.next::<Vec<i64>>()?))
+/// What [`read_found`] expects, of a lookup `l` and its block `t`.
+pub(in crate::postgres) const FOUND: &str = r#"l."offset", t.ids[(l."offset" - t.first + 1)::int4],
+    t.lanes[(l."offset" - t.first + 1)::int4], t.documents[(l."offset" - t.first + 1)::int4],
+    t.records[(l."offset" - t.first + 1)::int4]"#;
+
+/// Reads an entry that was found by its lookup.
+pub(in crate::postgres) fn read_found(row: &Row) -> Result<Arc<Entry>, StoreError> {
+    let mut cells = Cells::new(row, "blocks");
+    let offset = cells.own()?;
+    let (id, lane, document) = (cells.next::<&str>()?, cells.next::<&str>()?, cells.next::<&[u8]>()?);
+    let record = cells.next::<&[u8]>()?;
+    read_entry(&cells, record, Shown { offset, id, lane, document })
+}
+
+fn read_entry(cells: &Cells<'_>, record: &[u8], shown: Shown<'_>) -> Result<Arc<Entry>, StoreError> {
+    let offset = shown.offset;
+    let entry = alone::read_entry(record, shown);
+    entry.map(Arc::new).map_err(|fault| cells.corrupt(&format!("entry {offset}: {fault}")))
 }
 
 /// The offset of a block's last entry.

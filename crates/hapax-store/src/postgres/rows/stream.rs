@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::cells::Cells;
 use super::{Fixed, Text, batch, own};
-use crate::postgres::recent::Xid;
+use crate::postgres::recent::Mark;
 use crate::seam::{StoreError, StreamKey};
 
 /// A stream as its row has it.
@@ -46,10 +46,11 @@ pub(in crate::postgres) fn read(row: &Row) -> Result<StreamRow, StoreError> {
     })
 }
 
-/// The transaction that wrote a row, which stands behind [`COLUMNS`].
-pub(in crate::postgres) fn read_xid(row: &Row) -> Result<Xid, StoreError> {
+/// The mark of a row: the transaction that wrote it stands behind [`COLUMNS`].
+pub(in crate::postgres) fn read_mark(row: &Row) -> Result<Mark, StoreError> {
     let xid = Cells::at(row, "streams", 10).next::<i64>()?;
-    Ok(Xid(u32::try_from(xid).map_err(|_| StoreError::Corrupt(format!("table streams: transaction {xid}")))?))
+    let xid = u32::try_from(xid).map_err(|_| StoreError::Corrupt(format!("table streams: transaction {xid}")))?;
+    Ok(Mark::of(xid, &read(row)?))
 }
 
 batch! {
