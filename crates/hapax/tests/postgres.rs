@@ -11,6 +11,9 @@
 //!
 //! Needs a Postgres to start; see `crates/hapax-store/tests/private/cluster.rs`.
 
+#[path = "serving/authority.rs"]
+#[allow(dead_code, reason = "shared with tests that need more of it")]
+mod authority;
 #[path = "serving/client.rs"]
 #[allow(dead_code, reason = "shared with tests that need more of it")]
 mod client;
@@ -42,6 +45,8 @@ mod refused;
 mod scenarios;
 #[path = "postgres/storm.rs"]
 mod storm;
+#[path = "postgres/tls.rs"]
+mod tls;
 
 use std::time::Instant;
 

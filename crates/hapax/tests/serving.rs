@@ -1,5 +1,7 @@
 //! The real server, over real sockets: what it answers, to many at once, and after it was killed.
 
+#[path = "serving/authority.rs"]
+mod authority;
 #[path = "serving/canary.rs"]
 mod canary;
 #[path = "serving/client.rs"]

@@ -99,6 +99,16 @@ impl Cluster {
         self.folder.join("data")
     }
 
+    /// Puts a file that only its user may read beside its data, where settings find it by its name.
+    pub fn put(&self, name: &str, text: &str) {
+        let path = self.data().join(name);
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a file of one's own");
+        if let Some((user, group)) = other_user() {
+            chown(&path, Some(user), Some(group)).expect("a file for another user");
+        }
+    }
+
     /// A program of Postgres, run by a user that it does not refuse.
     fn program(&self, name: &str) -> Command {
         let path = self.programs.join(name);

@@ -46,7 +46,9 @@ pub fn entries(client: &mut Client) -> HashMap<String, Place> {
     let mut found = HashMap::new();
     let mut after = 0;
     loop {
-        let page = client.send("GET", &format!("{EVENTS}?after={after}&limit=1000"), &[], b"").json();
+        let page = client.send("GET", &format!("{EVENTS}?after={after}&limit=1000"), &[], b"");
+        assert_eq!(page.status, 200, "{}", page.text());
+        let page = page.json();
         let Some(events) = page["events"].as_array().filter(|it| !it.is_empty()) else { return found };
         for entry in events {
             after += 1;

@@ -14,8 +14,6 @@ use crate::events::{EVENTS, Place, event, place};
 use crate::fleet::Fleet;
 use crate::now;
 
-pub const BATCH: u64 = 5;
-
 /// Nobody is down for as long as this.
 const TAKEN_WITHIN: Duration = Duration::from_secs(90);
 
@@ -24,8 +22,10 @@ pub struct Producer<'f> {
     id: u64,
     fleet: &'f Fleet,
     connections: Vec<Mutex<Option<Client>>>,
+    /// Events of a request.
+    batch: u64,
     /// Batches that were taken.
-    pub taken: u64,
+    taken: u64,
     /// Where each of its events is.
     pub told: HashMap<String, Place>,
     /// What else was answered, by code and effect, and how often nothing was.
@@ -33,9 +33,9 @@ pub struct Producer<'f> {
 }
 
 impl<'f> Producer<'f> {
-    pub fn new(id: u64, fleet: &'f Fleet) -> Self {
+    pub fn new(id: u64, fleet: &'f Fleet, batch: u64) -> Self {
         let connections = (0..fleet.len()).map(|_| Mutex::default()).collect();
-        Self { id, fleet, connections, taken: 0, told: HashMap::new(), refused: BTreeMap::new() }
+        Self { id, fleet, connections, batch, taken: 0, told: HashMap::new(), refused: BTreeMap::new() }
     }
 
     /// Sends until it is told to stop. What was begun is finished.
@@ -78,6 +78,11 @@ impl<'f> Producer<'f> {
         }
     }
 
+    /// Events that were taken.
+    pub fn events(&self) -> u64 {
+        self.taken * self.batch
+    }
+
     fn ask_both(&self, first: usize, second: usize) -> Vec<io::Result<Reply>> {
         std::thread::scope(|scope| {
             let other = scope.spawn(|| self.ask(second));
@@ -92,7 +97,8 @@ impl<'f> Producer<'f> {
             Some(client) => client,
             None => self.fleet.connect(server)?,
         };
-        let body = Value::from((1..=BATCH).map(|it| event(self.id, self.taken * BATCH + it)).collect::<Vec<_>>());
+        let body =
+            Value::from((1..=self.batch).map(|it| event(self.id, self.taken * self.batch + it)).collect::<Vec<_>>());
         let key = format!("p{}-{}", self.id, self.taken);
         let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
         let headers = if self.id.is_multiple_of(2) { &headers[..] } else { &headers[..1] };
@@ -105,10 +111,10 @@ impl<'f> Producer<'f> {
     fn note(&mut self, reply: &Reply, may_be_there: bool) {
         let body = reply.json();
         let results = body["results"].as_array().expect("results");
-        assert_eq!(results.len() as u64, BATCH, "{body}");
+        assert_eq!(results.len() as u64, self.batch, "{body}");
         let replayed = reply.header("idempotency-replayed").is_some();
         for (index, result) in results.iter().enumerate() {
-            let id = format!("p{}-{:06}", self.id, self.taken * BATCH + index as u64 + 1);
+            let id = format!("p{}-{:06}", self.id, self.taken * self.batch + index as u64 + 1);
             let accepted = result["verdict"] == "accepted";
             assert!(accepted || result["verdict"] == "duplicate", "{result}");
             assert!(may_be_there || accepted && !replayed, "it was said that {id} was not written: {result}");

@@ -8,7 +8,7 @@ use crate::events::{CONTRACT, EVENTS, event};
 use crate::process::{Server, run};
 
 /// Starts a server that must not start, and gives what it says.
-fn refusal(url: &str) -> String {
+pub fn refusal(url: &str) -> String {
     let output = run(&["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--store", url]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "it started: {said}");

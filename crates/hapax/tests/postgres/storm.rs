@@ -7,10 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::cluster::{Cluster, wait_until};
 use crate::events::{CONTRACT, counted, entries, proved};
 use crate::fleet::Fleet;
-use crate::producers::{BATCH, Producer};
+use crate::producers::Producer;
 
 /// Unless `HAPAX_PG_KILLS` says otherwise.
 const KILLS: u64 = 12;
+
+/// Events of a request.
+const FEW: u64 = 5;
+/// So many that their ids are written on a connection of their own.
+const MANY: u64 = 250;
 
 fn kills() -> u64 {
     std::env::var("HAPAX_PG_KILLS").map_or(KILLS, |it| it.parse().expect("HAPAX_PG_KILLS is a number"))
@@ -18,12 +23,18 @@ fn kills() -> u64 {
 
 #[test]
 fn killed_with_its_database_again_and_again_one_server_loses_nothing_and_takes_nothing_twice() {
-    storm("one server, four producers", 1, 4);
+    storm("one server, four producers", 1, 4, FEW, kills());
 }
 
 #[test]
 fn three_servers_that_get_every_event_twice_take_it_once_whoever_is_killed() {
-    storm("three servers, eight producers, each event to two of them", 3, 8);
+    storm("three servers, eight producers, each event to two of them", 3, 8, FEW, kills());
+}
+
+#[test]
+fn ids_that_are_written_beside_large_turns_are_as_safe_as_these() {
+    storm("one server, three producers with large batches", 1, 3, MANY, kills());
+    storm("two servers, two producers with large batches, each event to both", 2, 2, MANY, kills() / 3);
 }
 
 /// Whoever waits for it to be over is let go, also when this side fails.
@@ -35,20 +46,19 @@ impl Drop for Over<'_> {
     }
 }
 
-fn storm(what: &str, servers: usize, producers: u64) {
+fn storm(what: &str, servers: usize, producers: u64, batch: u64, kills: u64) {
     let cluster = Cluster::new(&[]);
     let url = cluster.url("hapax");
     let fleet = Fleet::start(&url, servers);
     fleet.with(0, |server| server.put("s", CONTRACT));
     let (stop, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
-    let kills = kills();
     let mut tally = BTreeMap::new();
     let producers: Vec<Producer> = std::thread::scope(|scope| {
         let over = Over(&stop);
         let (fleet, stop, acknowledged) = (&fleet, &stop, &acknowledged);
         let start = |id| {
             scope.spawn(move || {
-                let mut producer = Producer::new(id, fleet);
+                let mut producer = Producer::new(id, fleet, batch);
                 producer.produce(stop, acknowledged);
                 producer
             })
@@ -84,9 +94,9 @@ fn storm(what: &str, servers: usize, producers: u64) {
                 assert_eq!(found.get(id), Some(told), "{id} was acknowledged");
             }
         }
-        let sent: u64 = producers.iter().map(|producer| producer.taken * BATCH).sum();
+        let sent: u64 = producers.iter().map(Producer::events).sum();
         assert_eq!(found.len() as u64, sent, "each event is there once");
-        counted(&mut client, (0..).zip(producers.iter().map(|producer| producer.taken * BATCH)));
+        counted(&mut client, (0..).zip(producers.iter().map(Producer::events)));
     }
     proved(&url);
     let mut refused = BTreeMap::new();

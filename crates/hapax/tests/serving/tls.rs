@@ -9,52 +9,15 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
+use crate::authority::{Authority, Certificate};
 use crate::process::{Server, folder, run};
 use crate::rights::key;
 
 /// Whatever is waited for comes within this, or never.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// An authority of our own.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    der: CertificateDer<'static>,
-    pem: String,
-}
-
-/// A certificate for this machine, and its key.
-struct Certificate {
-    der: Vec<u8>,
-    pem: String,
-    key: String,
-}
-
-impl Authority {
-    fn new() -> Self {
-        Self::named("an authority of our own")
-    }
-
-    fn named(name: &str) -> Self {
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(Vec::new()).expect("an authority");
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let own = params.self_signed(&key).expect("a certificate");
-        Self { der: own.der().clone(), pem: own.pem(), issuer: Issuer::new(params, key) }
-    }
-
-    fn certify(&self) -> Certificate {
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("names");
-        params.distinguished_name.push(DnType::CommonName, "localhost");
-        let own = params.signed_by(&key, &self.issuer).expect("a certificate");
-        Certificate { der: own.der().to_vec(), pem: own.pem(), key: key.serialize_pem() }
-    }
-}
 
 /// The files of a server.
 struct Files {
