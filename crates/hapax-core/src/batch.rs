@@ -26,6 +26,8 @@ pub struct Terms {
     pub atomic: bool,
     /// Judge, and write nothing.
     pub dry_run: bool,
+    /// Answer about a batch with the receipts of those events only that were not accepted.
+    pub brief: bool,
     /// Who asks, and whether an admin lifts what may be lifted; the right to that was checked at the door.
     pub caller: Caller,
     /// The lanes that the caller may know of.
@@ -43,6 +45,8 @@ pub struct Answer {
     pub refused: bool,
     /// Nothing was written.
     pub dry_run: bool,
+    /// Only events that were not accepted are shown with their receipts.
+    pub brief: bool,
     /// Where the ledger ends: an original of a dry run beyond it is itself a trial.
     pub durable: u64,
 }
@@ -72,7 +76,14 @@ pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> 
     }
     let is_waiting = |index: &usize| receipts[*index].verdict() == Verdict::NotEvaluated;
     let retry_order = order.into_iter().filter(is_waiting).collect();
-    Answer { receipts, retry_order, refused: refused_at.is_some(), dry_run: terms.dry_run, durable: facts.head.offset }
+    Answer {
+        receipts,
+        retry_order,
+        refused: refused_at.is_some(),
+        dry_run: terms.dry_run,
+        brief: terms.brief,
+        durable: facts.head.offset,
+    }
 }
 
 /// Judges in order. Answers also with the first event that an atomic batch must not hold.
@@ -199,9 +210,11 @@ impl Answer {
     /// The answer as JSON. A `single` event is answered with its receipt, several with a batch.
     pub fn written(&self, single: bool) -> Vec<u8> {
         let durable = self.dry_run.then_some(self.durable);
-        let mut out = Out::with_room(self.receipts.iter().map(receipt::room).sum::<usize>() + FRAME_ROOM);
+        let shown = self.receipts.iter().filter(|receipt| !self.brief || receipt.verdict() != Verdict::Accepted);
+        let mut out = Out::with_room(shown.map(receipt::room).sum::<usize>() + FRAME_ROOM);
         match self.receipts.as_slice() {
             [receipt] if single => Pen::new(&mut out, durable).receipt(receipt),
+            receipts if self.brief => out.object(|out| self.write_brief(out, receipts, durable)),
             receipts => out.object(|out| self.write_into(out, receipts, durable)),
         }
         out.into_bytes()
@@ -211,6 +224,36 @@ impl Answer {
         let mut counts = [0; Verdict::ALL.len()];
         let mut pen = Pen::new(out.member("results"), durable);
         pen.list(receipts.iter().inspect(|receipt| counts[receipt.verdict() as usize] += 1));
+        self.write_end(out, counts);
+    }
+
+    /// The receipts of those that were not accepted, each with its index, and where the others are: they follow each other.
+    fn write_brief(&self, out: &mut Out, receipts: &[Receipt], durable: Option<u64>) {
+        let mut counts = [0; Verdict::ALL.len()];
+        receipts.iter().for_each(|receipt| counts[receipt.verdict() as usize] += 1);
+        let entries = receipts.iter().filter_map(|receipt| match receipt {
+            Receipt::Accepted(entry) => Some(entry),
+            Receipt::Other { .. } => None,
+        });
+        let (first, last) = (entries.clone().map(|entry| entry.offset).min(), entries.max_by_key(|entry| entry.offset));
+        let others = receipts.iter().enumerate().filter(|(_, receipt)| receipt.verdict() != Verdict::Accepted);
+        out.member("results").list(others, |out, (index, receipt)| {
+            out.object(|out| {
+                out.member("index").number(index as u64);
+                Pen::new(out.member("receipt"), durable).receipt(receipt);
+            });
+        });
+        if let (Some(first), Some(last), false) = (first, last, self.dry_run) {
+            out.member("accepted").object(|out| {
+                out.member("first").number(first);
+                out.member("last").number(last.offset);
+                out.member("hash").hash(&last.hash);
+            });
+        }
+        self.write_end(out, counts);
+    }
+
+    fn write_end(&self, out: &mut Out, counts: [u64; Verdict::ALL.len()]) {
         out.member("summary").object(|out| {
             Verdict::ALL.iter().zip(counts).for_each(|(verdict, count)| out.member(verdict.name()).number(count));
         });
@@ -219,4 +262,4 @@ impl Answer {
 }
 
 /// What an answer about a batch takes beside its receipts, as long as all were evaluated.
-const FRAME_ROOM: usize = 160;
+const FRAME_ROOM: usize = 320;

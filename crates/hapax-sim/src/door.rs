@@ -51,7 +51,7 @@ fn ask(plan: &Plan, what: &What, caller: Caller, now: Time) -> Ask {
             stream: stream_key(plan, *stream),
             documents: sent.iter().map(|sent| Arc::clone(&sent.bytes)).collect(),
             events: Vec::new(),
-            terms: Terms { atomic: *atomic, dry_run: *dry, caller, lanes: Patterns::all() },
+            terms: Terms { atomic: *atomic, dry_run: *dry, brief: false, caller, lanes: Patterns::all() },
             single: *single,
             event_bytes_max: 1 << 20,
         }),

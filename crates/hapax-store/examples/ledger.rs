@@ -91,7 +91,7 @@ fn batch(first: u64) -> Request {
         stream: stream(),
         documents: (first..first + BATCH).map(document).collect(),
         events: Vec::new(),
-        terms: Terms { atomic: false, dry_run: false, caller: Caller::default(), lanes: Patterns::all() },
+        terms: Terms { atomic: false, dry_run: false, brief: false, caller: Caller::default(), lanes: Patterns::all() },
         single: false,
         event_bytes_max: 1 << 20,
     }))

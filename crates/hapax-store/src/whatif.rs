@@ -116,7 +116,7 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
             bytes += document.len() as u64;
             let forced = may_force && caller(attempt).forced;
             let caller = Caller { forced, ..Caller::default() };
-            let terms = Terms { atomic: false, dry_run: false, caller, lanes: Patterns::all() };
+            let terms = Terms { atomic: false, dry_run: false, brief: false, caller, lanes: Patterns::all() };
             let (stream, documents) = (stream.clone(), vec![document]);
             let submission =
                 Submission { stream, documents, events: Vec::new(), terms, single: true, event_bytes_max: usize::MAX };

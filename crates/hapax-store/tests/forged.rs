@@ -46,7 +46,7 @@ fn commits() -> Vec<Write> {
         let document = |index: u64| Arc::from(format!(r#"{{"id":"e-{}"}}"#, commit * 3 + index + 1).into_bytes());
         let documents: Vec<Arc<[u8]>> = (0..3).map(document).collect();
         let caller = Caller::default();
-        let terms = Terms { atomic: false, dry_run: false, caller, lanes: Patterns::all() };
+        let terms = Terms { atomic: false, dry_run: false, brief: false, caller, lanes: Patterns::all() };
         let (stream, event_bytes_max) = (stream(), 1 << 20);
         let events = Vec::new();
         ask(Ask::Submit(Submission { stream, documents, events, terms, single: false, event_bytes_max }));

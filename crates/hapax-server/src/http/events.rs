@@ -33,6 +33,7 @@ pub(super) const ROUTES: &[Route] = &[Route {
     takes: &[
         ("atomic", "true: every event is accepted or a duplicate, or none is written"),
         ("dry_run", "true: judge and write nothing"),
+        ("brief", "true: about a batch, receipts only of events that were not accepted"),
     ],
     body: Some("an event (application/json), a batch (an array, or application/x-ndjson), or CloudEvents"),
     answers: "a receipt, or a batch of them",
@@ -159,8 +160,8 @@ fn terms(call: &Call) -> Result<Terms, Problem> {
         return Err(Problem::new(ProblemCode::OverrideNotAllowed, "only an admin's key may override"));
     }
     let caller = Caller { forced, ..call.caller() };
-    let (atomic, dry_run) = (call.flag("atomic")?, call.flag("dry_run")?);
-    Ok(Terms { atomic, dry_run, caller, lanes: call.access.lanes.clone() })
+    let (atomic, dry_run, brief) = (call.flag("atomic")?, call.flag("dry_run")?, call.flag("brief")?);
+    Ok(Terms { atomic, dry_run, brief, caller, lanes: call.access.lanes.clone() })
 }
 
 /// The trace that a request belongs to (W3C `traceparent`); empty if it says none.

@@ -83,7 +83,7 @@ impl<S: Store> Stage<S> {
             stream: self.stream.clone(),
             documents,
             events: Vec::new(),
-            terms: Terms { atomic, dry_run, caller: caller.clone(), lanes: Patterns::all() },
+            terms: Terms { atomic, dry_run, brief: false, caller: caller.clone(), lanes: Patterns::all() },
             single,
             event_bytes_max: EVENT_BYTES_MAX,
         };

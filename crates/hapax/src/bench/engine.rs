@@ -209,7 +209,8 @@ fn submission(body: &[u8], version: &Version, now: Time) -> anyhow::Result<Submi
         None => reader.read(Arc::clone(document), &door),
     };
     let events = documents.iter().enumerate().map(read).collect();
-    let terms = Terms { atomic: false, dry_run: false, caller: Caller::default(), lanes: Patterns::all() };
+    let terms =
+        Terms { atomic: false, dry_run: false, brief: false, caller: Caller::default(), lanes: Patterns::all() };
     Ok(Submission { stream: stream(), documents, events, terms, single: false, event_bytes_max })
 }
 

@@ -221,7 +221,7 @@ impl<S: Store> Stage<S> {
 
     fn submission(&self, step: &Step, documents: Vec<Arc<[u8]>>, single: bool) -> Ask {
         let caller = Caller { forced: step.force, ..Caller::default() };
-        let terms = Terms { atomic: step.atomic, dry_run: step.dry_run, caller, lanes: Patterns::all() };
+        let terms = Terms { atomic: step.atomic, dry_run: step.dry_run, brief: false, caller, lanes: Patterns::all() };
         let stream = self.stream.clone();
         Ask::Submit(Submission {
             stream,

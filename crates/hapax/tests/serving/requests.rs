@@ -275,3 +275,24 @@ fn an_idle_server_is_small() {
     let bytes: u64 = line.rsplit(' ').next().and_then(|it| it.parse().ok()).expect("a number");
     assert!(bytes < 50 << 20, "{bytes} bytes");
 }
+
+#[test]
+fn a_brief_answer_tells_what_was_not_accepted_and_where_the_rest_is() {
+    let server = plain("brief");
+    let mut client = server.client();
+    let mut send = |path: &str, body: &str| client.send("POST", path, &[JSON], body.as_bytes());
+    let path = "/v1/streams/s/events?brief=true";
+    assert_eq!(send("/v1/streams/s/events", r#"{"id":"0"}"#).status, 201);
+    let brief = send(path, r#"[{"id":"1"},{"id":"0"},{"id":"2"},{"no":"id"}]"#).json();
+    let told: Vec<_> = brief["results"].as_array().expect("a list").iter().collect();
+    let told: Vec<_> = told.iter().map(|it| (it["index"].as_u64(), it["receipt"]["verdict"].as_str())).collect();
+    assert_eq!(told, [(Some(1), Some("duplicate")), (Some(3), Some("rejected"))], "{brief}");
+    assert_eq!((&brief["accepted"]["first"], &brief["accepted"]["last"]), (&json!(2), &json!(3)), "{brief}");
+    assert_eq!(brief["accepted"]["hash"], server.get("/v1/streams/s/head").json()["hash"], "it is the last one's");
+    let nothing = send(path, r#"[{"id":"1"}]"#).json();
+    assert_eq!((nothing.get("accepted"), &nothing["summary"]["duplicate"]), (None, &json!(1)), "{nothing}");
+    let dry = send(&format!("{path}&dry_run=true"), r#"[{"id":"9"}]"#).json();
+    assert_eq!((dry.get("accepted"), &dry["summary"]["accepted"]), (None, &json!(1)), "nothing has a place: {dry}");
+    // An event alone is answered with its receipt in any case.
+    assert_eq!(send(path, r#"{"id":"3"}"#).json()["verdict"], "accepted");
+}

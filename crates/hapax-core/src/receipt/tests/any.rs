@@ -132,6 +132,7 @@ pub(super) fn answer() -> impl Strategy<Value = Answer> {
     });
     (receipts, vec(any::<usize>(), 0..3), any::<bool>(), any::<bool>(), number()).prop_map(
         |(receipts, retry_order, refused, dry_run, durable)| Answer {
+            brief: false,
             receipts,
             retry_order,
             refused,
