@@ -117,6 +117,47 @@ pub(crate) fn receipts(workload: &Workload, client: usize, answers: &[impl AsRef
 }
 
 #[derive(Deserialize)]
+struct Brief<'a> {
+    #[serde(borrow)]
+    results: Vec<Indexed<'a>>,
+    summary: Summary,
+}
+
+#[derive(Deserialize)]
+struct Indexed<'a> {
+    index: usize,
+    #[serde(borrow)]
+    receipt: Receipt<'a>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    accepted: usize,
+}
+
+/// Has every event that a client sent and that was not accepted got its receipt, and were all others accepted?
+pub(crate) fn brief_receipts(workload: &Workload, client: usize, answers: &[impl AsRef<[u8]>]) -> anyhow::Result<()> {
+    let sent = &workload.clients[client];
+    if sent.iter().all(|batch| batch.ids.len() == 1) {
+        // An event alone has its receipt in any case.
+        return receipts(workload, client, answers);
+    }
+    let mut seen = HashSet::new();
+    for (batch, answer) in sent.iter().zip(answers) {
+        let brief: Brief<'_> = serde_json::from_slice(answer.as_ref()).context("an answer that is not one")?;
+        let repeats = batch.ids.iter().enumerate().filter(|(_, id)| !seen.insert(*id));
+        let expected: Vec<(usize, &str)> = repeats.map(|(index, id)| (index, id.as_str())).collect();
+        let told: Vec<(usize, &str)> = brief.results.iter().map(|it| (it.index, &*it.receipt.id)).collect();
+        ensure!(told == expected, "{} receipts for {} repeats, or others", told.len(), expected.len());
+        ensure!(brief.results.iter().all(|it| it.receipt.verdict == "duplicate"), "a repeat that is none");
+        let accepted = batch.ids.len() - expected.len();
+        ensure!(brief.summary.accepted == accepted, "{} accepted of {accepted}", brief.summary.accepted);
+    }
+    ensure!(answers.len() == sent.len(), "batches without an answer");
+    Ok(())
+}
+
+#[derive(Deserialize)]
 struct Head {
     offset: u64,
 }

@@ -159,7 +159,8 @@ impl Peers {
 impl Tool {
     fn run(&self, task: &Task<'_>) -> anyhow::Result<Measured> {
         match self.peer {
-            Peer::Hapax => hapax::run(task, &self.program),
+            Peer::Hapax => hapax::run(task, &self.program, hapax::Answers::Whole),
+            Peer::HapaxBrief => hapax::run(task, &self.program, hapax::Answers::Brief),
             Peer::Postgres => postgres::run(task, &self.program, postgres::Transaction::Batch),
             Peer::PostgresEach => postgres::run(task, &self.program, postgres::Transaction::Event),
             Peer::Redis => redis::run(task, &self.program),

@@ -141,6 +141,7 @@ fn short(rate: f64) -> String {
 fn colour(peer: Peer) -> &'static str {
     match peer {
         Peer::Hapax => "#111111",
+        Peer::HapaxBrief => "#777777",
         Peer::Postgres => "#0072b2",
         Peer::PostgresEach => "#56b4e9",
         Peer::Redis => "#d55e00",

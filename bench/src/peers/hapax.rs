@@ -9,13 +9,22 @@ use anyhow::{Context as _, ensure};
 use super::drive::drive;
 use super::line::{Line, Listener};
 use super::{Measured, Task};
-use crate::ledger::{ledger, name, path, receipts};
+use crate::ledger::{brief_receipts, ledger, name, path, receipts};
 use crate::server::Server;
 use crate::wire::{Head, Wire, request};
 use crate::workload::{Batch, CONTRACT};
 
+/// What is asked for about a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// A receipt for each event.
+    Whole,
+    /// Receipts for what was not accepted.
+    Brief,
+}
+
 /// A new server on a new ledger.
-pub(super) fn run(task: &Task<'_>, program: &Path) -> anyhow::Result<Measured> {
+pub(super) fn run(task: &Task<'_>, program: &Path, answers: Answers) -> anyhow::Result<Measured> {
     let folder = task.folder()?;
     let store = folder.path().join("ledger").display().to_string();
     let server = task.runtime.block_on(Server::start(program, &store, &folder.path().join("server")))?;
@@ -31,15 +40,18 @@ pub(super) fn run(task: &Task<'_>, program: &Path) -> anyhow::Result<Measured> {
     for batches in &task.workload.clients {
         let mut line = Line::connect(server.address, Http::default())?;
         let first = batches.first().context("a client without events")?;
-        let answer = line.ask(&post(WARM, first), 1)?;
+        let answer = line.ask(&post(WARM, first, answers), 1)?;
         line.make_ready(batches.len(), answer.len(), 1);
         lines.push(line);
-        questions.push(batches.iter().map(|batch| post(&name(0), batch)).collect());
+        questions.push(batches.iter().map(|batch| post(&name(0), batch, answers)).collect());
     }
     let spent = drive(&mut lines, &questions, task.threads, Some(server.pid()))?;
     for (client, line) in lines.iter().enumerate() {
         let bodies: Vec<_> = line.answers().map(body).collect::<Result<_, _>>()?;
-        receipts(task.workload, client, &bodies)?;
+        match answers {
+            Answers::Whole => receipts(task.workload, client, &bodies)?,
+            Answers::Brief => brief_receipts(task.workload, client, &bodies)?,
+        }
     }
     let measured = Measured::new(spent, &lines);
     drop(lines);
@@ -53,11 +65,11 @@ pub(super) fn run(task: &Task<'_>, program: &Path) -> anyhow::Result<Measured> {
 const WARM: &str = "warm";
 
 /// A batch is an array; an event alone is an object.
-fn post(stream: &str, batch: &Batch) -> Vec<u8> {
-    let path = path(stream, "/events");
-    match batch.documents.as_slice() {
-        [document] => request("POST", &path, document),
-        _ => request("POST", &path, &batch.json()),
+fn post(stream: &str, batch: &Batch, answers: Answers) -> Vec<u8> {
+    match (batch.documents.as_slice(), answers) {
+        ([document], _) => request("POST", &path(stream, "/events"), document),
+        (_, Answers::Whole) => request("POST", &path(stream, "/events"), &batch.json()),
+        (_, Answers::Brief) => request("POST", &path(stream, "/events?brief=true"), &batch.json()),
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Peer {
     Hapax,
+    HapaxBrief,
     Postgres,
     PostgresEach,
     Redis,
@@ -17,12 +18,21 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    pub(super) const ALL: [Peer; 7] =
-        [Peer::Hapax, Peer::Postgres, Peer::PostgresEach, Peer::Redis, Peer::Sqlite, Peer::Nats, Peer::NatsSynced];
+    pub(super) const ALL: [Peer; 8] = [
+        Peer::Hapax,
+        Peer::HapaxBrief,
+        Peer::Postgres,
+        Peer::PostgresEach,
+        Peer::Redis,
+        Peer::Sqlite,
+        Peer::Nats,
+        Peer::NatsSynced,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Peer::Hapax => "hapax",
+            Peer::HapaxBrief => "hapax-brief",
             Peer::Postgres => "postgres",
             Peer::PostgresEach => "postgres-each",
             Peer::Redis => "redis",
@@ -41,6 +51,7 @@ impl Peer {
     pub(super) fn how(self) -> &'static str {
         match self {
             Peer::Hapax => "`hapax serve`, a ledger in a directory; JSON over HTTP, contract `telemetry-tolerant`",
+            Peer::HapaxBrief => "the same, `?brief=true`",
             Peer::Postgres => {
                 "a table with one unique key, settings of a fresh cluster; a prepared \
                  `INSERT … SELECT unnest(…) ON CONFLICT DO NOTHING` per batch, binary"
@@ -61,6 +72,7 @@ impl Peer {
     pub(super) fn answers_when(self) -> &'static str {
         match self {
             Peer::Hapax => "judged, chained and synced; a receipt for each event",
+            Peer::HapaxBrief => "the same; of a batch, receipts for what was not accepted and the place of the rest",
             Peer::Postgres | Peer::PostgresEach => "committed and synced",
             Peer::Redis => "in memory, and the file synced",
             Peer::Sqlite => "committed and synced; in the process of the client, without a network",

@@ -68,7 +68,8 @@ fn rates(results: &Results, duplicates: u64) -> Table {
     let heads = |column: Column| [format!("{column}"), "hapax/".to_owned()];
     let cells = |peer: Peer, column: Column| {
         let rate = results.rate(peer, column, duplicates);
-        let hapax = results.rate(Peer::Hapax, column, duplicates).filter(|_| peer != Peer::Hapax);
+        let hapax =
+            results.rate(Peer::Hapax, column, duplicates).filter(|_| !matches!(peer, Peer::Hapax | Peer::HapaxBrief));
         let ratio = hapax.zip(rate).map(|(hapax, rate)| format!("{:.2}", hapax / rate));
         [rate.map(grouped).unwrap_or_default(), ratio.unwrap_or_default()]
     };

@@ -47,7 +47,7 @@ pub(super) fn find(peers: &[Peer], place: &Where) -> anyhow::Result<(Vec<Tool>, 
     let (mut tools, mut missing) = (Vec::new(), Vec::new());
     for &peer in peers {
         let found = match peer {
-            Peer::Hapax => {
+            Peer::Hapax | Peer::HapaxBrief => {
                 let program = server::program(place.hapax.clone())?;
                 let version = said(&program.display().to_string(), &["--version"]);
                 Ok(Tool { peer, program, version })
@@ -113,12 +113,13 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 
 /// Installs the packages of those that are missing.
 pub(super) fn install(peers: &[Peer], place: &Where) -> anyhow::Result<()> {
-    let servers: Vec<_> = peers.iter().copied().filter(|peer| *peer != Peer::Hapax).collect();
+    let servers: Vec<_> =
+        peers.iter().copied().filter(|peer| !matches!(peer, Peer::Hapax | Peer::HapaxBrief)).collect();
     let (_, missing) = find(&servers, place)?;
     let packages = |(peer, why): &Missing| match peer {
         // A package that is too old does not become newer by installing it again.
         _ if why != NOT_INSTALLED => None,
-        Peer::Hapax | Peer::Sqlite => None,
+        Peer::Hapax | Peer::HapaxBrief | Peer::Sqlite => None,
         Peer::Postgres | Peer::PostgresEach => Some("postgresql"),
         Peer::Redis => Some("redis-server"),
         Peer::Nats | Peer::NatsSynced => Some("nats-server"),
