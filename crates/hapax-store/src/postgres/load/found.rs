@@ -23,7 +23,7 @@ impl Found {
         self.0.iter().filter(move |(it, _)| *it == about).flat_map(|(_, rows)| rows)
     }
 
-    /// The transaction that had written a stream's row before anything else was read.
+    /// The mark of a stream's row, read before anything else.
     pub(super) fn seen(&self, key: &StreamKey) -> Result<Option<Mark>, StoreError> {
         for row in self.rows(About::SeenStreams) {
             if rows::stream::read(row)?.key == *key {
