@@ -24,6 +24,7 @@ const PAGE: usize = 1000;
 pub(crate) async fn run(
     servers: &[SocketAddr],
     streams: usize,
+    brief: bool,
     meter: &Meter<'_>,
     workload: &Workload,
 ) -> anyhow::Result<Used> {
@@ -38,7 +39,7 @@ pub(crate) async fn run(
         if let Some(batch) = batches.first() {
             wire.ask(&request("POST", &path("warm", "/events"), &batch.json())).await?.fine()?;
         }
-        let path = path(&name(client % streams), "/events");
+        let path = path(&name(client % streams), if brief { "/events?brief=true" } else { "/events" });
         let requests: Vec<_> = batches.iter().map(|batch| request("POST", &path, &batch.json())).collect();
         let start = Arc::clone(&start);
         clients.spawn(async move {
@@ -58,7 +59,8 @@ pub(crate) async fn run(
     }
     let used = meter.end(began).await?;
     for (client, answers) in answered {
-        receipts(workload, client, &answers)?;
+        let check = if brief { brief_receipts } else { receipts };
+        check(workload, client, &answers)?;
     }
     // A new one: a connection that was idle for the length of a run may be closed by now.
     let mut wire = Wire::connect(servers[0]).await?;

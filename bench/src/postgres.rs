@@ -41,6 +41,9 @@ pub(crate) struct Postgres {
     /// Connections to all those servers together
     #[arg(long, default_value_t = 6)]
     servers_clients: usize,
+    /// Ask Hapax for brief answers: the plain table answers with a number
+    #[arg(long)]
+    brief: bool,
     /// How ids are made
     #[arg(long, value_enum, default_value_t = Ids::Random)]
     ids: Ids,
@@ -152,7 +155,7 @@ impl Postgres {
         }
         let addresses: Vec<SocketAddr> = servers.iter().map(|server| server.address).collect();
         let meter = Meter::new(admin, cluster.pid(), servers.iter().map(Server::pid).collect());
-        let used = ledger::run(&addresses, case.streams, &meter, workload).await?;
+        let used = ledger::run(&addresses, case.streams, self.brief, &meter, workload).await?;
         drop(servers);
         admin.batch_execute("DROP SCHEMA IF EXISTS hapax CASCADE").await?;
         Ok(used)

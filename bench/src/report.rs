@@ -70,6 +70,13 @@ impl Report {
         Spread::of(runs.map(of).collect())
     }
 
+    /// Hapax to plain within each round: the two ran one after the other, on a machine that may be another one an hour later.
+    fn round_ratios(&self, case: Case) -> Option<Spread> {
+        let of = |side: Side| self.runs.iter().filter(move |run| run.case == case && run.side == side);
+        let plain = |round: usize| of(Side::Plain).find(|run| run.round == round).map(Run::events_per_second);
+        Spread::of(of(Side::Hapax).filter_map(|run| Some(run.events_per_second() / plain(run.round)?)).collect())
+    }
+
     fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for run in &self.runs {
@@ -96,6 +103,7 @@ impl Report {
             "plain, thousand/s",
             "hapax, thousand/s",
             "hapax/plain",
+            "the same of each round",
             "plain: CPU s of postgres per million",
             "hapax: CPU s of postgres",
             "hapax: CPU s of hapax",
@@ -113,6 +121,7 @@ impl Report {
                 plain(Run::events_per_second)?.thousands(),
                 hapax(Run::events_per_second)?.thousands(),
                 format!("{ratio:.2}"),
+                self.round_ratios(case)?.hundredths(),
                 format!("{:.1}", plain(postgres_per_million)?.median),
                 format!("{:.1}", hapax(postgres_per_million)?.median),
                 format!("{:.1}", hapax(servers_per_million)?.median),
@@ -191,6 +200,10 @@ impl Spread {
         let half = values.len() / 2;
         let median = if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 };
         Some(Spread { median, least, most })
+    }
+
+    fn hundredths(self) -> String {
+        format!("{:.2} ({:.2} to {:.2})", self.median, self.least, self.most)
     }
 
     fn thousands(self) -> String {

@@ -12,6 +12,8 @@ pub mod begun;
 
 pub mod turn;
 
+mod filter;
+
 mod state;
 
 pub mod memory;

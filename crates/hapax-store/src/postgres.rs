@@ -27,6 +27,7 @@ pub mod migrate;
 mod reader;
 mod recent;
 mod rows;
+mod seen;
 mod turns;
 pub mod upkeep;
 mod wake;
@@ -104,6 +105,11 @@ impl Postgres {
             held: None,
             unproven: None,
         }
+    }
+
+    /// Has it read by now which ids there are? Until then the database is asked for each.
+    pub fn has_seen_ids(&self) -> bool {
+        self.shared.seen.is_whole()
     }
 
     /// What is due beside the turns: deleting what has expired.

@@ -22,6 +22,7 @@ use tokio_postgres::types::ToSql;
 
 use super::connect::{is_gone, pool, said};
 use super::recent::Recents;
+use super::seen::{self, Seen};
 use super::{Address, Options, rows};
 use crate::seam::{Key, StoreError, StreamKey, Wake};
 
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     readers: Pool,
     /// What its own turns have left.
     pub(super) recents: Recents,
+    /// Which ids it has seen.
+    pub(super) seen: Arc<Seen>,
     pub(super) address: Address,
     pub(super) options: Options,
     remembered: Mutex<Remembered>,
@@ -76,6 +79,8 @@ impl Shared {
         let built = builder.worker_threads(2).thread_name("database").enable_all().build();
         let runtime = built.map_err(|error| StoreError::Unreachable(format!("no runtime: {error}")))?;
         let readers = pool(address, &options, options.connections_max.max(1))?;
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(|error| StoreError::Unreachable(format!("no random bits: {error}")))?;
         let shared = Self {
             runtime: Some(runtime),
             readers,
@@ -85,7 +90,14 @@ impl Shared {
             remembered: Mutex::default(),
             ticks: AtomicU64::new(1),
             wakes: Mutex::default(),
+            seen: Arc::new(Seen::new(u64::from_le_bytes(seed))),
         };
+        // Before any turn: those that follow tell of themselves.
+        let connections = pool(address, &shared.options, 1)?;
+        let begun = shared.patiently(seen::begin(Arc::clone(&shared.seen), connections));
+        if let Some(reading) = shared.wait(begun).flatten() {
+            shared.spawn(reading);
+        }
         Ok(Arc::new(shared))
     }
 

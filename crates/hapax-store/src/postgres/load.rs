@@ -36,7 +36,7 @@ use super::rows::{self, handler::HandlerRow, stream::StreamRow};
 use crate::seam::{
     Commits, HandlerKey, Loaded, LoadedStream, RequestKey, StoreError, StreamKey, StreamNeeds, TurnNeeds,
 };
-use ask::{About, Arrays, GAPS, GAPS_HOLDING, GAPS_OF_LANE, GAPS_OLDEST, LANES, ask};
+use ask::{About, Arrays, ENTRIES, GAPS, GAPS_HOLDING, GAPS_OF_LANE, GAPS_OLDEST, LANES, ask};
 use behind::Behind;
 use found::Found;
 
@@ -76,6 +76,13 @@ impl Held {
             requests: HashSet::new(),
             leased: HashSet::new(),
         }
+    }
+}
+
+impl Held {
+    /// Are ids unique within lanes only?
+    pub(super) fn is_by_lane(&self, key: &StreamKey) -> bool {
+        self.streams.get(key).is_some_and(|stream| stream.by_lane)
     }
 }
 
@@ -258,7 +265,10 @@ async fn try_load(
         let Some(version) = versions.last() else { continue };
         stream.by_lane = version.contract.identity.scope == Scope::Lane;
         let mut facts = Facts::new(Arc::clone(&arrays.key.stream), version.clone(), stream.row.head);
-        found.load_entries(place, &mut facts)?;
+        load_entries(found.rows(About::Entries(place)), &mut facts)?;
+        if !arrays.ids.is_enough_at(&stream.row.head.hash) {
+            load_entries(spared_of(&held.client, arrays).await?.iter(), &mut facts)?;
+        }
         let mut lanes = found.lanes(place)?;
         let mut gaps = found.gaps(place)?;
         let has_gaps = lanes.iter().any(|(_, lane)| lane.counts.total() > 0);
@@ -345,6 +355,21 @@ fn gap_needs(needs: &StreamNeeds, name: &Arc<str>, lane: &Lane, version: &Versio
     }
     let wanted = needs.needs.lanes.get(name);
     wanted.map(|wanted| wanted.gaps(lane, &version.contract, version.baseline)).unwrap_or_default()
+}
+
+/// The entries that have the ids of a stream's events.
+fn load_entries<'r>(rows: impl Iterator<Item = &'r Row>, facts: &mut Facts) -> Result<(), StoreError> {
+    let mut entries = rows.map(rows::entry::read_found).collect::<Result<Vec<_>, _>>()?;
+    // An id that was forgotten may have been used again, and then the newest counts.
+    entries.sort_by_key(|entry| entry.offset);
+    entries.into_iter().for_each(|entry| facts.load_original(entry));
+    Ok(())
+}
+
+/// Entries with ids that were thought to be new: another server has written since.
+async fn spared_of(client: &Object, arrays: &Arrays<'_>) -> Result<Vec<Row>, Failure> {
+    let statement = client.prepare_cached(&ENTRIES).await?;
+    Ok(client.query(&statement, &arrays.spared_values()).await?)
 }
 
 /// The rows of gaps that nobody expected.

@@ -58,6 +58,7 @@ pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: 
     let place = write.streams.first().map(|stream| stream.key.clone()).unwrap_or_else(|| tenant_of(&write));
     let turn = Turn { place, id: turns::id() };
     let write = Arc::new(write);
+    let by_lane: Vec<bool> = write.streams.iter().map(|stream| held.is_by_lane(&stream.key)).collect();
     let batches = Batches::of(&held, &write, turn.id);
     let leaves = Leaves::of(shared, &mut held, &write, &batches);
     let has_news = write.streams.iter().any(|stream| !stream.changes.entries.is_empty());
@@ -94,8 +95,9 @@ pub(super) async fn commit(shared: &Shared, line: &Line, mut held: Held, write: 
             }
         }
     };
-    if let Some(ticket) = held.ticket.filter(|_| committed.is_ok()) {
-        ticket.committed();
+    if committed.is_ok() {
+        write.streams.iter().zip(by_lane).for_each(|(stream, by_lane)| shared.seen.tell(stream, by_lane));
+        held.ticket.into_iter().for_each(Ticket::committed);
     }
     for stream in write.streams.iter().filter(|stream| stream.version.is_some()) {
         shared.forget(&stream.key);
@@ -584,7 +586,6 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
             stream.changes.attempts.iter().for_each(|attempt| rows::attempt::write(rows, &stream.key, attempt));
         }
     });
-    let by_lane = |key: &StreamKey| held.streams.get(key).is_some_and(|stream| stream.by_lane);
     let parts = write
         .streams
         .iter()
@@ -605,7 +606,9 @@ fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {
     for parts in together {
         let room = parts.iter().map(|(key, entries)| entries.len() * rows::entry::room_of_lookup(key)).sum();
         add(Copied::Lookups, room, &|rows| {
-            parts.iter().for_each(|(key, entries)| rows::entry::write_lookups(rows, key, by_lane(key), entries));
+            parts
+                .iter()
+                .for_each(|(key, entries)| rows::entry::write_lookups(rows, key, held.is_by_lane(key), entries));
         });
     }
     copies

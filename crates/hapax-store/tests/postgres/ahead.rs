@@ -28,6 +28,15 @@ pub(crate) struct Jam {
 
 impl Jam {
     pub(crate) fn new(database: &str, table: &str) -> Self {
+        Self::with(database, table, "SHARE")
+    }
+
+    /// Nobody even reads it.
+    pub(crate) fn whole(database: &str, table: &str) -> Self {
+        Self::with(database, table, "ACCESS EXCLUSIVE")
+    }
+
+    fn with(database: &str, table: &str, mode: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let url = Cluster::shared().url_of(database, "hapax");
@@ -35,7 +44,7 @@ impl Jam {
         let client = runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("a connection");
             tokio::spawn(connection);
-            let lock = format!("BEGIN; LOCK TABLE hapax.{table} IN SHARE MODE");
+            let lock = format!("BEGIN; LOCK TABLE hapax.{table} IN {mode} MODE");
             client.batch_execute(&lock).await.expect("a lock");
             client
         });

@@ -27,3 +27,4 @@ mod following;
 mod locks;
 mod once;
 mod order;
+mod seen;

@@ -8,7 +8,7 @@ use hapax_store::seam::{Loaded, Store, StoreError, TurnNeeds, Write};
 use hapax_store::turn::{Answer, Request, turn};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, wait_until};
 use crate::world::{event, found};
 
 /// A ledger of its own.
@@ -40,10 +40,12 @@ impl Ledger {
         ledger
     }
 
-    /// One more server.
+    /// One more server, which has seen all ids that are there.
     pub(crate) fn server(&self) -> Postgres {
         let options = Options { connections_max: 2, own_clock: true, ..Options::default() };
-        Postgres::open(&self.address, options).expect("a ledger")
+        let server = Postgres::open(&self.address, options).expect("a ledger");
+        wait_until("it has seen all ids", || server.has_seen_ids());
+        server
     }
 
     /// So many of them.

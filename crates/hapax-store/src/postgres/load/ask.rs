@@ -13,6 +13,7 @@ use tokio_postgres::{Error, Row};
 use super::super::flight::{Statement, flight};
 use super::super::known::{CLOCK, Shared};
 use super::super::rows;
+use super::super::seen::Asked;
 use super::{Answers, GAPS_AT_ONCE, stream_of};
 use crate::seam::{HandlerKey, StreamKey, StreamNeeds, TurnNeeds};
 
@@ -24,7 +25,7 @@ pub(super) struct Arrays<'n> {
     tenant: &'n str,
     stream: &'n str,
     pub(super) needs: &'n StreamNeeds,
-    lookups: Vec<i64>,
+    pub(super) ids: Asked,
     lanes: Vec<&'n str>,
     whole: Vec<&'n str>,
     nonces: Vec<&'n [u8]>,
@@ -53,6 +54,9 @@ impl<'n> Arrays<'n> {
             periods.2.push(hour);
         }
         let mask = rows::entry::Mask::of(key);
+        let lookups = wanted.identities.iter().map(|identity| mask.lookup(identity)).collect();
+        // Without the lock nobody could say whether the filter is whole.
+        let ids = if needs.writes { shared.seen.split(key, lookups) } else { Asked::all(lookups) };
         let whole: Vec<&str> = needs.whole_lanes.iter().map(|name| &**name).collect();
         Self {
             asks_for_gaps: !needs.whole_lanes.is_empty() || shared.has_gaps(key),
@@ -60,7 +64,7 @@ impl<'n> Arrays<'n> {
             tenant: &key.tenant,
             stream: &key.stream,
             needs,
-            lookups: wanted.identities.iter().map(|identity| mask.lookup(identity)).collect(),
+            ids,
             lanes: wanted
                 .lanes
                 .keys()
@@ -80,6 +84,11 @@ impl Arrays<'_> {
     /// What [`GAPS`] is given.
     pub(super) fn gap_values(&self) -> Vec<&(dyn ToSql + Sync)> {
         vec![&self.tenant, &self.stream, &self.lanes, &self.whole, &GAPS_AT_ONCE]
+    }
+
+    /// What [`ENTRIES`] is given to ask for the ids that were thought to be new.
+    pub(super) fn spared_values(&self) -> [&(dyn ToSql + Sync); 3] {
+        [&self.tenant, &self.stream, &self.ids.spared]
     }
 }
 
@@ -157,8 +166,8 @@ pub(super) async fn ask(
         asked.push((About::Streams, &**STREAMS, vec![&looked_at.0, &looked_at.1]));
     }
     for (place, it) in arrays.iter().enumerate() {
-        if !it.lookups.is_empty() {
-            asked.push((About::Entries(place), &**ENTRIES, vec![&it.tenant, &it.stream, &it.lookups]));
+        if !it.ids.lookups.is_empty() {
+            asked.push((About::Entries(place), &**ENTRIES, vec![&it.tenant, &it.stream, &it.ids.lookups]));
         }
         if !it.lanes.is_empty() {
             asked.push((About::Lanes(place), &**LANES, vec![&it.tenant, &it.stream, &it.lanes]));

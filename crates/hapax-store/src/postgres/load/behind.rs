@@ -14,9 +14,9 @@ use hapax_core::facts::Facts;
 use super::super::known::Shared;
 use super::super::line::Line;
 use super::super::recent::{Ahead, GAPS_MAX, Ticket, Track};
-use super::ask::{Arrays, ask};
+use super::ask::{About, Arrays, ask};
 use super::found::Found;
-use super::{Failure, Held, HeldStream, Rests};
+use super::{Failure, Held, HeldStream, Rests, load_entries};
 use crate::seam::{Commits, Loaded, LoadedStream, StreamKey, StreamNeeds, TurnNeeds};
 
 /// A load that locks nothing.
@@ -51,11 +51,15 @@ impl Behind<'_> {
             return Ok(None);
         };
         let Some(version) = versions.last() else { return Ok(None) };
+        // What that turn adds is taken from itself.
+        if !arrays.ids.is_enough_at(&write.before.hash) && !arrays.ids.is_enough_at(&write.after.hash) {
+            return Ok(None);
+        }
         let mut held = Held::new(client, number);
         let mut stream = HeldStream::new(ahead.row.clone(), Some(ahead.mark));
         stream.by_lane = version.contract.identity.scope == Scope::Lane;
         let mut facts = Facts::new(Arc::clone(&key.stream), version.clone(), ahead.row.head);
-        found.load_entries(0, &mut facts)?;
+        load_entries(found.rows(About::Entries(0)), &mut facts)?;
         write.changes.entries.iter().for_each(|entry| facts.load_original(Arc::clone(entry)));
         if !self.load_lanes(&ahead, &left, &found, &mut stream, &mut facts)? {
             return Ok(None);

@@ -33,18 +33,6 @@ impl Found {
         Ok(None)
     }
 
-    /// The entries that have the ids of a stream's events.
-    pub(super) fn load_entries(&self, place: usize, facts: &mut Facts) -> Result<(), StoreError> {
-        let mut entries = Vec::new();
-        for row in self.rows(About::Entries(place)) {
-            entries.push(rows::entry::read_found(row)?);
-        }
-        // An id that was forgotten may have been used again, and then the newest counts.
-        entries.sort_by_key(|entry| entry.offset);
-        entries.into_iter().for_each(|entry| facts.load_original(entry));
-        Ok(())
-    }
-
     pub(super) fn lanes(&self, place: usize) -> Result<Vec<(Arc<str>, Lane)>, StoreError> {
         self.rows(About::Lanes(place)).map(rows::lane::read).collect()
     }

@@ -125,23 +125,33 @@ fn array(out: &mut BytesMut, kind: u32, block: &[Arc<Entry>], write: impl Fn(&mu
     });
 }
 
-/// Appends what entries are found by: their identities, and where ids are unique within lanes only, their ids as well.
-pub(in crate::postgres) fn write_lookups(out: &mut BytesMut, key: &StreamKey, by_lane: bool, entries: &[Arc<Entry>]) {
+/// What entries are found by, and where each stands: their identities, and where ids are unique within lanes only, their ids as
+/// well.
+pub(in crate::postgres) fn lookups(
+    key: &StreamKey,
+    by_lane: bool,
+    entries: &[Arc<Entry>],
+    mut each: impl FnMut(i64, u64),
+) {
     let mask = Mask::of(key);
-    let mut write = |identity: &Identity, offset: u64| {
+    for entry in entries {
+        each(mask.lookup(&entry.identity), entry.offset);
+        if by_lane && entry.kind == EntryKind::Event {
+            each(mask.lookup(&Identity::of(None, &entry.id)), entry.offset);
+        }
+    }
+}
+
+/// Appends what entries are found by.
+pub(in crate::postgres) fn write_lookups(out: &mut BytesMut, key: &StreamKey, by_lane: bool, entries: &[Arc<Entry>]) {
+    lookups(key, by_lane, entries, |lookup, offset| {
         out.row(5);
-        out.int8(mask.lookup(identity));
+        out.int8(lookup);
         out.own(offset);
         out.int2(0);
         out.raw(key.tenant.as_bytes());
         out.raw(key.stream.as_bytes());
-    };
-    for entry in entries {
-        write(&entry.identity, entry.offset);
-        if by_lane && entry.kind == EntryKind::Event {
-            write(&Identity::of(None, &entry.id), entry.offset);
-        }
-    }
+    });
 }
 
 /// What [`read`] expects.

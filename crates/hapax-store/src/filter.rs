@@ -1,0 +1,85 @@
+//! Is something in a set? "No" is certain, "perhaps" is wrong about once in a hundred times.
+//!
+//! A blocked Bloom filter: the bits of a hash all lie in one line of 64 bytes, so that asking costs one cache line.
+
+/// Bytes of a line.
+pub(crate) const LINE: usize = 64;
+
+/// Ten bits for each and six of them set: about one "perhaps" in a hundred is wrong.
+const BITS_A_KEY: u64 = 10;
+const BITS_SET: u32 = 6;
+
+/// One cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+struct Line([u64; 8]);
+
+/// A filter of hashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Filter {
+    seed: u64,
+    lines: Vec<Line>,
+}
+
+impl Filter {
+    /// How many lines the filter of so many keys has.
+    pub(crate) fn lines(keys: u64) -> u64 {
+        (keys * BITS_A_KEY).div_ceil(8 * LINE as u64).max(1)
+    }
+
+    /// An empty filter for so many keys.
+    pub(crate) fn new(keys: u64, seed: u64) -> Self {
+        Self { seed, lines: vec![Line([0; 8]); Self::lines(keys) as usize] }
+    }
+
+    pub(crate) fn add(&mut self, hash: u64) {
+        let (line, mut bits) = self.spread(hash);
+        for _ in 0..BITS_SET {
+            self.lines[line].0[(bits >> 6 & 7) as usize] |= 1 << (bits & 63);
+            bits >>= 9;
+        }
+    }
+
+    pub(crate) fn perhaps(&self, hash: u64) -> bool {
+        let (line, mut bits) = self.spread(hash);
+        let line = &self.lines[line].0;
+        // Without a branch: what is asked of one key must not wait for what is asked of the one before.
+        let mut set = 1;
+        for _ in 0..BITS_SET {
+            set &= line[(bits >> 6 & 7) as usize] >> (bits & 63);
+            bits >>= 9;
+        }
+        set & 1 == 1
+    }
+
+    /// The line of a key, and nine bits for each bit of it in that line.
+    fn spread(&self, hash: u64) -> (usize, u64) {
+        let mixed = fold(hash ^ self.seed, 0x9e37_79b9_7f4a_7c15);
+        let line = (u128::from(mixed) * self.lines.len() as u128) >> 64;
+        (line as usize, fold(mixed, 0xd6e8_feb8_6659_fd93))
+    }
+
+    pub(crate) fn encode(&self, into: &mut Vec<u8>) {
+        self.lines.iter().flat_map(|it| it.0).for_each(|it| into.extend_from_slice(&it.to_le_bytes()));
+    }
+
+    /// The filter in these bytes, which are whole lines.
+    pub(crate) fn decode(bytes: &[u8], seed: u64) -> Self {
+        let line = |it: &[u8; LINE]| {
+            let mut words = [0; 8];
+            words.iter_mut().zip(it.as_chunks::<8>().0).for_each(|(word, it)| *word = u64::from_le_bytes(*it));
+            Line(words)
+        };
+        Self { seed, lines: bytes.as_chunks::<LINE>().0.iter().map(line).collect() }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.lines.len() * LINE) as u64
+    }
+}
+
+/// Both halves of a product: every bit of it depends on every bit of the number.
+pub(crate) fn fold(number: u64, by: u64) -> u64 {
+    let product = u128::from(number) * u128::from(by);
+    (product >> 64) as u64 ^ product as u64
+}
