@@ -28,6 +28,7 @@ mod reader;
 mod recent;
 mod rows;
 mod seen;
+mod stuck;
 mod turns;
 pub mod upkeep;
 mod wake;
@@ -107,8 +108,10 @@ impl Postgres {
         }
     }
 
-    /// Has it read by now which ids there are? Until then the database is asked for each.
-    pub fn has_seen_ids(&self) -> bool {
+    /// Begins to read which ids there are, unless that was begun; the first turn with events does so, too. True once it has read
+    /// them: until then the database is asked for each.
+    pub fn see_ids(&self) -> bool {
+        self.shared.see_ids();
         self.shared.seen.is_whole()
     }
 
@@ -131,6 +134,9 @@ impl Postgres {
         self.let_go();
         self.unproven = None;
         self.loads += 1;
+        if needs.streams.values().any(|stream| stream.writes) {
+            self.shared.see_ids();
+        }
         let line = self.line()?;
         let load = load::load(&self.shared, &line, needs, Commits(self.loads), may_rest);
         let (held, loaded) = line.wait(load)?;

@@ -92,13 +92,18 @@ impl Shared {
             wakes: Mutex::default(),
             seen: Arc::new(Seen::new(u64::from_le_bytes(seed))),
         };
-        // Before any turn: those that follow tell of themselves.
-        let connections = pool(address, &shared.options, 1)?;
-        let begun = shared.patiently(seen::begin(Arc::clone(&shared.seen), connections));
-        if let Some(reading) = shared.wait(begun).flatten() {
-            shared.spawn(reading);
-        }
         Ok(Arc::new(shared))
+    }
+
+    /// Begins to read which ids there are, if nobody has. Before any turn with events: those that follow tell of themselves. While
+    /// the database is away it is tried again the next time.
+    pub(super) fn see_ids(&self) {
+        let Some(_only) = self.seen.to_begin() else { return };
+        let Ok(connections) = pool(&self.address, &self.options, 1) else { return };
+        let begun = self.within(PATIENCE, seen::begin(Arc::clone(&self.seen), connections));
+        if let Some(reading) = self.wait(begun).flatten() {
+            self.spawn(reading);
+        }
     }
 
     /// Waits, wherever the caller is: in a thread of its own, or on a worker of another runtime.

@@ -267,6 +267,7 @@ async fn try_load(
         let mut facts = Facts::new(Arc::clone(&arrays.key.stream), version.clone(), stream.row.head);
         load_entries(found.rows(About::Entries(place)), &mut facts)?;
         if !arrays.ids.is_enough_at(&stream.row.head.hash) {
+            shared.seen.missed(arrays.key);
             load_entries(spared_of(&held.client, arrays).await?.iter(), &mut facts)?;
         }
         let mut lanes = found.lanes(place)?;

@@ -1,13 +1,13 @@
 //! Which ids are certainly new, so that the database need not be asked for them: most of a turn's reading would be that.
 //!
-//! A [filter] in memory has what entries are found by: of those that were there when this process began, read once, and of those
-//! that it has written since. For each stream it is known up to which head that is all of them.
+//! A [filter] in memory has what entries are found by: of those that were there before the first turn of this process, read once,
+//! and of those that it has written since. For each stream it is known up to which head that is all of them.
 //!
 //! What holds: whether it is all of them is never decided here. The hash of a head stands for every entry before it, so an id
 //! that is not in the filter counts as new only for whoever finds the very head up to which the filter is whole, in the
-//! stream's locked row or in the turn that it rests on. If another server has written, it is another head, and everything is asked
-//! as if there were no filter; for that stream it stays so until this process begins anew. What is in the filter and in no
-//! ledger, of a turn that failed, costs a question.
+//! stream's locked row or in the turn that it rests on. If another server has written, it is another head, and what was left out is
+//! asked for; after [`MISSES_MAX`] of those everything is asked at once, as if there were no filter, and for that stream it stays
+//! so until this process begins anew. What is in the filter and in no ledger, of a turn that failed, costs a question.
 //!
 //! Bounded: beyond [`IDS_MAX`] nothing is kept at all.
 //!
@@ -36,10 +36,16 @@ const IDS_FIRST: u64 = 1 << 18;
 const STREAMS_MAX: usize = 10_000;
 /// Turns that are told of before the one that they rest on: two writers may be as late.
 const EARLY_MAX: usize = 4;
+/// A head that was not the one expected so often in a row will not be the next time: it costs a round trip each time.
+const MISSES_MAX: u32 = 3;
 
 /// What a process has seen of all ids.
 #[derive(Debug)]
-pub(super) struct Seen(Mutex<State>);
+pub(super) struct Seen {
+    state: Mutex<State>,
+    /// Whoever has this begins to read; the others wait for it.
+    beginning: Mutex<()>,
+}
 
 #[derive(Debug)]
 struct State {
@@ -50,6 +56,8 @@ struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// Nobody needed it yet.
+    Unread,
     /// What was there at the beginning is being read.
     Reading,
     /// It was.
@@ -64,6 +72,8 @@ struct Covered {
     hash: Digest,
     /// Turns behind it of which one before is not told yet: their heads before and after.
     early: Vec<(Digest, Digest)>,
+    /// How often in a row the stream had another head.
+    misses: u32,
 }
 
 /// Filters, each for twice as many as the one before.
@@ -102,12 +112,20 @@ impl Seen {
     /// Nothing; the seed is any number that no sender knows.
     pub(super) fn new(seed: u64) -> Self {
         let ids = Ids { filters: Vec::new(), room: 0, count: 0, seed };
-        Self(Mutex::new(State { phase: Phase::Reading, ids, heads: HashMap::new() }))
+        let state = State { phase: Phase::Unread, ids, heads: HashMap::new() };
+        Self { state: Mutex::new(state), beginning: Mutex::default() }
     }
 
     /// Nothing in here panics half way.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For whoever is to begin, if nobody has.
+    pub(super) fn to_begin(&self) -> Option<MutexGuard<'_, ()>> {
+        let is_unread = || self.lock().phase == Phase::Unread;
+        let only = is_unread().then(|| self.beginning.lock().unwrap_or_else(PoisonError::into_inner))?;
+        is_unread().then_some(only)
     }
 
     /// Is the filter whole by now?
@@ -121,36 +139,51 @@ impl Seen {
         if state.phase != Phase::Whole {
             return Asked::all(lookups);
         }
+        let covered = state.heads.get(key);
+        if covered.is_some_and(|covered| covered.misses >= MISSES_MAX) {
+            return Asked::all(lookups);
+        }
         // A stream that nothing is known of is known up to its beginning.
-        let head = state.heads.get(key).map_or(GENESIS, |covered| covered.hash);
+        let head = covered.map_or(GENESIS, |covered| covered.hash);
         let (lookups, spared) = lookups.into_iter().partition(|lookup| state.ids.perhaps(*lookup));
         Asked { lookups, spared, head }
+    }
+
+    /// The stream had another head than the one up to which the filter is whole.
+    pub(super) fn missed(&self, key: &StreamKey) {
+        if let Some(covered) = self.lock().covered(key) {
+            covered.misses += 1;
+        }
     }
 
     /// A turn of this process was committed.
     pub(super) fn tell(&self, write: &StreamWrite, by_lane: bool) {
         let entries = &write.changes.entries;
         let mut state = self.lock();
-        if entries.is_empty() || state.phase == Phase::Never {
+        if entries.is_empty() || matches!(state.phase, Phase::Unread | Phase::Never) {
             return;
         }
         rows::entry::lookups(&write.key, by_lane, entries, |lookup, _| state.ids.add(lookup));
         if state.ids.count > IDS_MAX {
             return state.give_up();
         }
-        if state.heads.len() < STREAMS_MAX || state.heads.contains_key(&write.key) {
-            let covered = state.heads.entry(write.key.clone()).or_insert(Covered { hash: GENESIS, early: Vec::new() });
+        if let Some(covered) = state.covered(&write.key) {
             covered.follow(write.before.hash, write.after.hash);
         }
     }
 }
 
 impl Covered {
+    fn up_to(hash: Digest) -> Self {
+        Self { hash, early: Vec::new(), misses: 0 }
+    }
+
     /// All ids of a turn from one head to another are there, too.
     fn follow(&mut self, before: Digest, after: Digest) {
         self.early.push((before, after));
         while let Some(next) = self.early.iter().position(|(before, _)| *before == self.hash) {
             self.hash = self.early.remove(next).1;
+            self.misses = 0;
         }
         if self.early.len() > EARLY_MAX {
             self.early.remove(0);
@@ -159,6 +192,14 @@ impl Covered {
 }
 
 impl State {
+    /// Up to where a stream is covered; a new one up to its beginning, if there is room for one more.
+    fn covered(&mut self, key: &StreamKey) -> Option<&mut Covered> {
+        if !self.heads.contains_key(key) && self.heads.len() >= STREAMS_MAX {
+            return None;
+        }
+        Some(self.heads.entry(key.clone()).or_insert_with(|| Covered::up_to(GENESIS)))
+    }
+
     fn give_up(&mut self) {
         self.phase = Phase::Never;
         self.ids.filters = Vec::new();
@@ -185,18 +226,17 @@ impl Ids {
 }
 
 /// Begins to read what is there, heads and ids as of one moment, which is now; on a connection of its own, so that nobody who reads
-/// waits for it. Nothing if it cannot be read.
+/// waits for it. Nothing if it cannot be read now, or is too much.
 pub(super) async fn begin(seen: Arc<Seen>, connections: Pool) -> Option<impl Future<Output = ()> + use<>> {
-    let begun = async {
-        let client = connections.get().await.ok()?;
-        let heads = read_heads(&client).await.ok().filter(|heads| heads.len() <= STREAMS_MAX)?;
-        Some((client, heads))
-    };
-    let Some((client, heads)) = begun.await else {
-        seen.lock().give_up();
+    let client = connections.get().await.ok()?;
+    let heads = read_heads(&client).await.ok()?;
+    let mut state = seen.lock();
+    if heads.len() > STREAMS_MAX {
+        state.give_up();
         return None;
-    };
-    seen.lock().heads = heads;
+    }
+    (state.phase, state.heads) = (Phase::Reading, heads);
+    drop(state);
     Some(async move {
         let whole = read_ids(&seen, &client).await;
         drop((client, connections));
@@ -218,7 +258,7 @@ async fn read_heads(client: &Object) -> Result<HashMap<StreamKey, Covered>, Erro
         let key =
             StreamKey { tenant: Arc::from(row.try_get::<_, &str>(0)?), stream: Arc::from(row.try_get::<_, &str>(1)?) };
         let hash = row.try_get::<_, rows::Fixed<32>>(2)?.0;
-        Ok((key, Covered { hash, early: Vec::new() }))
+        Ok((key, Covered::up_to(hash)))
     };
     client.query(HEADS, &[]).await?.iter().map(read).collect()
 }
@@ -248,7 +288,7 @@ mod tests {
     #[test]
     fn a_head_is_followed_in_whatever_order_turns_are_told() {
         let head = |number: u8| [number; 32];
-        let mut covered = Covered { hash: head(1), early: Vec::new() };
+        let mut covered = Covered::up_to(head(1));
         covered.follow(head(2), head(3));
         assert_eq!(covered.hash, head(1), "one between is not there yet");
         covered.follow(head(1), head(2));
@@ -281,6 +321,13 @@ mod tests {
         let asked = seen.split(&key, vec![1, 2]);
         assert_eq!((&asked.lookups[..], &asked.spared[..]), (&[1][..], &[2][..]));
         assert!(asked.is_enough_at(&GENESIS) && !asked.is_enough_at(&[1; 32]));
+        for miss in 1..=MISSES_MAX {
+            seen.missed(&key);
+            assert_eq!(seen.split(&key, vec![2]).lookups.len(), usize::from(miss == MISSES_MAX), "{miss}");
+        }
+        // It was only that a turn of this process was late to tell.
+        seen.lock().covered(&key).expect("there is room").follow(GENESIS, [1; 32]);
+        assert!(seen.split(&key, vec![2]).lookups.is_empty());
         seen.lock().give_up();
         assert_eq!(seen.split(&key, vec![1, 2]).lookups, [1, 2]);
     }

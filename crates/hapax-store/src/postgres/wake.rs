@@ -2,7 +2,8 @@
 //!
 //! What holds: those who wait for more look again at least once a second, whether or not a hint came, so an engine without
 //! notifications, or a connection that is cut, costs a second and loses nothing. A hint is sent after the commit and outside of
-//! it: inside, it would make every commit of the database wait in one line.
+//! it: inside, it would make every commit of the database wait in one line. On the same tick those are let go of who
+//! stand still with a lock, see `stuck`.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 use super::Address;
 use super::connect::{config, tls};
 use super::known::Shared;
+use super::stuck;
 
 /// How often those who wait look again without a hint.
 const TICK: Duration = Duration::from_secs(1);
@@ -27,10 +29,11 @@ pub(super) fn channel(address: &Address) -> String {
 /// Listens for as long as the process shares anything.
 pub(super) fn start(shared: &Arc<Shared>) {
     let (address, listener) = (shared.address.clone(), Arc::downgrade(shared));
-    shared.spawn(async move { listen(&address, &listener).await });
+    let statement_timeout = shared.options.statement_timeout;
+    shared.spawn(async move { listen(&address, &listener, statement_timeout).await });
 }
 
-async fn listen(address: &Address, shared: &Weak<Shared>) {
+async fn listen(address: &Address, shared: &Weak<Shared>, statement_timeout: Duration) {
     let (sender, mut hints) = unbounded_channel();
     let mut listening: Option<Client> = None;
     let mut tick = tokio::time::interval(TICK);
@@ -42,6 +45,9 @@ async fn listen(address: &Address, shared: &Weak<Shared>) {
                 is_tick = true;
                 if listening.as_ref().is_none_or(Client::is_closed) {
                     listening = tokio::time::timeout(TICK, connect(address, &sender)).await.ok().flatten();
+                }
+                if let Some(client) = &listening {
+                    _ = tokio::time::timeout(TICK, stuck::end(client, address, statement_timeout)).await;
                 }
             }
             // There is a sender here, so there is always another one.

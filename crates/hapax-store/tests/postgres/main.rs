@@ -28,3 +28,4 @@ mod locks;
 mod once;
 mod order;
 mod seen;
+mod stuck;

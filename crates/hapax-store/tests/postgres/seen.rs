@@ -10,6 +10,8 @@ use crate::servers::{Ledger, json, numbered};
 use crate::world::{stream, submit, take};
 
 const WRITING: &str = "COPY lookups";
+const LOCKING: &str = "SELECT %FOR UPDATE";
+const CHECKING: &str = "SELECT 1 / coalesce";
 
 /// What a server says of events with these ids.
 fn verdicts(server: &mut Postgres, ids: &[&str]) -> Vec<String> {
@@ -29,6 +31,8 @@ fn verdicts_in(answer: &Answer) -> Vec<String> {
 #[test]
 fn an_id_that_is_new_is_not_asked_for() {
     let ledger = Ledger::apart("seen_new");
+    // What was there before is known, too.
+    assert_eq!(verdicts(&mut ledger.server(), &["x0"]), ["accepted"]);
     let mut server = ledger.server();
     assert_eq!(verdicts(&mut server, &["x1", "x2"]), ["accepted", "accepted"]);
     let answer = std::thread::scope(|scope| {
@@ -73,21 +77,42 @@ fn a_turn_behind_another_asks_for_what_an_other_server_took_before_both() {
     let mut first = ledger.server();
     let mut second = first.another();
     assert_eq!(verdicts(&mut ledger.server(), &["x1"]), ["accepted"]);
-    // Long enough that nobody expects another server any more, and turns are taken behind each other again.
+    // Long enough that nobody expects another server any more, and turns are taken behind each other again; with an id that is asked
+    // for anyway, because the third head that is not the one expected is the last.
+    assert_eq!(verdicts(&mut first, &["y"]), ["accepted"]);
+    for _ in 0..9 {
+        assert_eq!(verdicts(&mut first, &["y"]), ["duplicate"]);
+    }
+    // It needs the lock to be certain.
+    let answer = while_one_is_written("seen_behind", [&mut first, &mut second], &["x1"], LOCKING);
+    assert_eq!(verdicts_in(&answer), ["duplicate"]);
+}
+
+#[test]
+fn where_another_server_has_written_everything_is_asked_at_once_before_long() {
+    let ledger = Ledger::apart("seen_misses");
+    let mut first = ledger.server();
+    let mut second = first.another();
+    assert_eq!(verdicts(&mut ledger.server(), &["x1"]), ["accepted"]);
     for turn in 0..10 {
         assert_eq!(verdicts(&mut first, &[&format!("y{turn}")]), ["accepted"]);
     }
-    let answer = std::thread::scope(|scope| {
-        let jam = Jam::new("seen_behind", "lookups");
-        let (first, second) = (&mut first, &mut second);
+    // It knows enough to be judged without the lock, and only has that confirmed.
+    let answer = while_one_is_written("seen_misses", [&mut first, &mut second], &["x1", "x2"], CHECKING);
+    assert_eq!(verdicts_in(&answer), ["duplicate", "accepted"]);
+}
+
+/// The first writes another event, and is held up; what is said meanwhile to the second, which waits for it with this statement.
+fn while_one_is_written(database: &str, writers: [&mut Postgres; 2], ids: &[&str], waits_with: &str) -> Answer {
+    let [first, second] = writers;
+    std::thread::scope(|scope| {
+        let jam = Jam::new(database, "lookups");
         let before = scope.spawn(move || turn(first, &mut [submit(&stream("t", "one"), &events(&["z1"]))]));
-        wait_until("the first is written", || waiting_with("seen_behind", WRITING) == 1);
-        let after = scope.spawn(move || turn(second, &mut [submit(&stream("t", "one"), &events(&["x1"]))]));
-        // It needs the lock to be certain.
-        wait_until("the second waits", || waiting_with("seen_behind", "") == 2);
+        wait_until("the first is written", || waiting_with(database, WRITING) == 1);
+        let after = scope.spawn(move || turn(second, &mut [submit(&stream("t", "one"), &events(ids))]));
+        wait_until("the second waits", || waiting_with(database, waits_with) == 1);
         jam.end();
         before.join().expect("an answer").expect("a turn");
         after.join().expect("an answer").expect("a turn").remove(0)
-    });
-    assert_eq!(verdicts_in(&answer), ["duplicate"]);
+    })
 }

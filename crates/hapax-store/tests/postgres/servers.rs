@@ -44,7 +44,7 @@ impl Ledger {
     pub(crate) fn server(&self) -> Postgres {
         let options = Options { connections_max: 2, own_clock: true, ..Options::default() };
         let server = Postgres::open(&self.address, options).expect("a ledger");
-        wait_until("it has seen all ids", || server.has_seen_ids());
+        wait_until("it has seen all ids", || server.see_ids());
         server
     }
 
