@@ -33,7 +33,6 @@ impl Facts {
         let slot = acceptance.slot.unwrap_or_else(|| self.new_lane(event));
         self.remember_lane(slot);
         let facts = &mut self.lanes[slot];
-        let name = Arc::clone(&facts.name);
         let previous_in_lane = facts.lane.last_offset;
         facts.lane = acceptance.lane;
         facts.lane.last_offset = self.head.offset + 1;
@@ -41,7 +40,11 @@ impl Facts {
         if !std::mem::replace(&mut facts.changed, true) {
             self.touched.push(slot);
         }
-        self.changes.gaps.extend(acceptance.gaps.into_iter().map(|change| (Arc::clone(&name), change)));
+        let name = &facts.name;
+        self.changes.gaps.extend(acceptance.gaps.into_iter().map(|change| (Arc::clone(name), change)));
+        // Its own name of the lane: that of the facts is the state's, and an entry of the turn before is being dropped in another
+        // thread. Two that count the users of one name wait for each other.
+        let lane = event.lane.clone().unwrap_or_else(|| Arc::clone(name));
 
         let entry = Entry {
             offset: 0,
@@ -52,7 +55,7 @@ impl Facts {
             id: event.id.clone().unwrap_or_default(),
             id_source: event.id_source,
             identity: event.identity,
-            lane: name,
+            lane,
             epoch: event.epoch,
             seq: acceptance.seq,
             observed_at: event.time.time(),

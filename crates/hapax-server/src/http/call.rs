@@ -166,7 +166,9 @@ impl Call {
     /// Who asks, as the audit remembers it.
     pub fn caller(&self) -> Caller {
         let request = self.header("x-request-id").filter(|id| id.len() <= 128).map(Arc::from);
-        Caller { key: self.key.clone(), request, forced: false }
+        // A name of its own: each event of the request counts as a user of it, and so do those of all other requests with this key.
+        let key = self.key.as_deref().map(Arc::from);
+        Caller { key, request, forced: false }
     }
 
     /// A header that is text.
