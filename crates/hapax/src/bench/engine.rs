@@ -179,14 +179,16 @@ fn measure(
 }
 
 fn count(seen: &Seen, answers: &[Answer]) {
+    let (mut accepted, mut duplicates, mut refused) = (0, 0, 0);
     for receipt in answers.iter().flat_map(Answer::receipts) {
-        let which = match receipt.verdict() {
-            Verdict::Accepted => &seen.accepted,
-            Verdict::Duplicate => &seen.duplicates,
-            Verdict::Conflict | Verdict::Stale | Verdict::Rejected | Verdict::NotEvaluated => &seen.refused,
-        };
-        which.fetch_add(1, Ordering::Relaxed);
+        match receipt.verdict() {
+            Verdict::Accepted => accepted += 1,
+            Verdict::Duplicate => duplicates += 1,
+            Verdict::Conflict | Verdict::Stale | Verdict::Rejected | Verdict::NotEvaluated => refused += 1,
+        }
     }
+    let counts = [(&seen.accepted, accepted), (&seen.duplicates, duplicates), (&seen.refused, refused)];
+    counts.into_iter().for_each(|(all, more)| _ = all.fetch_add(more, Ordering::Relaxed));
 }
 
 fn stream() -> StreamKey {
