@@ -8,7 +8,7 @@ mod originals;
 mod record;
 mod undo;
 
-pub use needs::{LaneNeeds, Needs};
+pub use needs::{Brought, LaneNeeds, Needs, Sought};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};

@@ -110,6 +110,7 @@ mod refusal;
 mod claim;
 mod counter;
 mod directory;
+mod fronts;
 mod key;
 mod lane;
 mod lasting;
@@ -123,6 +124,7 @@ pub(crate) mod alone;
 pub use directory::Directory;
 pub use expiring::Expiring;
 pub use fault::{Fault, Part, Undecodable};
+pub use fronts::Fronts;
 pub use lasting::{Found, Lasting};
 
 use hapax_core::entry::Entry;

@@ -30,6 +30,7 @@ pub mod index;
 
 mod cards;
 mod frames;
+mod ring;
 
 pub mod reader;
 
@@ -168,7 +169,7 @@ impl<D: Disk> Embedded<D> {
         let Sections { lasting, expiring } = &self.sections;
         if let Way::Here(log) = &mut self.way {
             let frame = log.append(lasting, expiring)?;
-            self.reader.shared.frames.keep(frame, &log.spot(), lasting);
+            self.reader.shared.frames.keep(frame, &log.spot(), lasting, write);
         }
         Ok((lasting.len() + expiring.len()) as u64)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Spread;
 use crate::contract::{Contract, Mode, Source};
 use crate::counter::CounterKey;
-use crate::event::{Event, IdSource, Identity, NonceKey};
+use crate::event::{Digest, Event, IdSource, Identity, NonceKey};
 use crate::lane::{GapNeeds, Lane};
 use crate::period::PeriodStart;
 use crate::time::Time;
@@ -15,7 +15,7 @@ use crate::time::Time;
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     /// Ids.
-    pub identities: Vec<Identity>,
+    pub identities: Vec<Sought>,
     /// Lanes, and the numbers that will be placed in them.
     pub lanes: HashMap<Arc<str>, LaneNeeds, Spread>,
     /// Nonces.
@@ -24,6 +24,30 @@ pub struct Needs {
     pub counters: BTreeSet<CounterKey>,
     /// Periods that may be closed for every key.
     pub periods: BTreeSet<(Arc<str>, PeriodStart)>,
+}
+
+/// An id that is looked for.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// What it is looked up by.
+    pub identity: Identity,
+    /// The document that came with it. An original with the same digest is this one, and need not be read.
+    pub brought: Option<Brought>,
+}
+
+/// A document that somebody has at hand.
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// Its SHA-256.
+    pub digest: Digest,
+    /// Its bytes.
+    pub document: Arc<[u8]>,
+}
+
+impl From<Identity> for Sought {
+    fn from(identity: Identity) -> Self {
+        Self { identity, brought: None }
+    }
 }
 
 /// What is needed of one lane.
@@ -42,7 +66,8 @@ impl Needs {
             return;
         }
         if event.id_source != IdSource::Assigned {
-            self.identities.push(event.identity);
+            let brought = Brought { digest: event.digest, document: Arc::clone(&event.document) };
+            self.identities.push(Sought { identity: event.identity, brought: Some(brought) });
         }
         if let Some(lane) = &event.lane {
             let needs = match self.lanes.get_mut(lane) {

@@ -44,6 +44,11 @@ impl Directory {
             + self.sums.capacity() * size_of::<u32>()
     }
 
+    /// How many entries there are.
+    pub fn count(&self) -> usize {
+        self.sums.len()
+    }
+
     /// Where the entry at a place stands in its section.
     pub fn range(&self, index: u64) -> Result<Range<usize>, Undecodable> {
         self.tables.over(&self.tail).record(index)
@@ -57,6 +62,16 @@ impl Directory {
 
     /// The entry at a place, out of its bytes, if it is of this identity.
     pub fn entry(&self, index: u64, record: &[u8], identity: &Identity) -> Result<Option<Entry>, Undecodable> {
+        self.read(index, record, identity, Much::Whole)
+    }
+
+    pub(super) fn read(
+        &self,
+        index: u64,
+        record: &[u8],
+        identity: &Identity,
+        much: Much<'_>,
+    ) -> Result<Option<Entry>, Undecodable> {
         let missing = || Undecodable { part: Part::Lasting, at: 0, fault: Fault::Reference("record") };
         let place = self.streams.partition_point(|row| row.entries.end <= index);
         let row = self.streams.get(place).ok_or_else(missing)?;
@@ -65,6 +80,6 @@ impl Directory {
         if entry::glance(&mut take.clone(), &row.base, place)?.identity != *identity {
             return Ok(None);
         }
-        entry::read(&mut take, &self.tables.over(&self.tail), &row.base, place, Much::Whole).map(Some)
+        entry::read(&mut take, &self.tables.over(&self.tail), &row.base, place, much).map(Some)
     }
 }

@@ -47,6 +47,11 @@ const ALL: u64 = (1 << 17) - 1;
 /// documents 32 bytes are less than a thirtieth.
 pub(super) const DIGESTED_FROM: usize = 1024;
 
+/// Bytes of the hash that a record begins with.
+pub(super) const HASH: usize = size_of::<Digest>();
+/// Bytes of the identity that follows.
+pub(super) const IDENTITY: usize = size_of::<Digest>();
+
 /// What the entries of a stream are written against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Base {
@@ -189,9 +194,11 @@ pub(super) fn glance(take: &mut Take<'_>, base: &Base, index: u64) -> Result<Gla
 
 /// How much of an entry is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Much {
+pub(super) enum Much<'d> {
     /// All of it.
     Whole,
+    /// All of it, out of a record without its document: that is this one, and its digest.
+    Brought(&'d Arc<[u8]>, &'d Digest),
     /// All but its document, the digest of that, and its id: what other parts of a commit refer to.
     Bare,
 }
@@ -206,7 +213,7 @@ pub(super) fn read<'b>(
     tables: &Tables<'b>,
     base: &Base,
     index: u64,
-    much: Much,
+    much: Much<'_>,
 ) -> Result<Entry, Undecodable> {
     let Glance { hash, identity, offset, ordinal, attempt, flags } = glance(take, base, index)?;
     let has = |flag: u64| flags & flag != 0;
@@ -233,6 +240,7 @@ pub(super) fn read<'b>(
     let rest = take.rest();
     let (id, digest, document) = match much {
         Much::Whole => (id.of(take, rest)?, sum.unwrap_or_else(|| digest(rest)), rest.into()),
+        Much::Brought(document, sum) => (id.of(take, document)?, *sum, Arc::clone(document)),
         Much::Bare => (Arc::clone(&NO_ID), sum.unwrap_or_default(), Arc::clone(&NO_DOCUMENT)),
     };
     Ok(Entry {

@@ -125,7 +125,7 @@ impl<'b> Lasting<'b> {
         self.read_much(Much::Bare)
     }
 
-    fn read_much(mut self, much: Much) -> Result<Write, Undecodable> {
+    fn read_much(mut self, much: Much<'_>) -> Result<Write, Undecodable> {
         self.tables.read_all()?;
         let tables = &self.tables;
         let mut take = tables.changes()?;

@@ -64,7 +64,7 @@ pub(super) fn read<'b>(
     take: &mut Take<'b>,
     tables: &Tables<'b>,
     row: &Row,
-    much: Much,
+    much: Much<'_>,
 ) -> Result<StreamWrite, Undecodable> {
     let entries = read_entries(tables, row, much)?;
     let flags = take.bits("changes of a stream", ALL)?;
@@ -95,7 +95,7 @@ pub(super) fn read<'b>(
     Ok(StreamWrite { key: row.key.clone(), before: row.before, after: row.after, version, changes })
 }
 
-fn read_entries(tables: &Tables<'_>, row: &Row, much: Much) -> Result<Vec<Arc<Entry>>, Undecodable> {
+fn read_entries(tables: &Tables<'_>, row: &Row, much: Much<'_>) -> Result<Vec<Arc<Entry>>, Undecodable> {
     let read =
         |(index, place)| entry::read(&mut tables.open_record(place)?, tables, &row.base, index, much).map(Arc::new);
     (0..).zip(row.entries.clone()).map(read).collect()

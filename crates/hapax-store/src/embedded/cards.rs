@@ -7,7 +7,6 @@
 //!
 //! Not here: frames that were written before the start. Those are read whole, and kept.
 
-use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,18 +16,13 @@ use hapax_core::event::Identity;
 use super::codec::Directory;
 use super::disk::DiskFile;
 use super::log::{FrameNumber, Spot};
+use super::ring::{Ring, Weighs};
 
 /// Cards, by the numbers of their frames.
-pub(super) struct Cards<F> {
-    ring: Mutex<Ring<F>>,
-    bytes_max: usize,
-}
+pub(super) struct Cards<F>(Mutex<Held<F>>);
 
-struct Ring<F> {
-    /// Of frames in a row; none where it was forgotten.
-    cards: VecDeque<Option<Arc<Card<F>>>>,
-    first: FrameNumber,
-    bytes: usize,
+struct Held<F> {
+    ring: Ring<Card<F>>,
     /// The segment that is being written, open for reading.
     open: Option<(FrameNumber, Arc<F>)>,
 }
@@ -38,68 +32,46 @@ pub(super) struct Card<F> {
     file: Arc<F>,
     /// Where what lasts begins.
     at: u64,
-    directory: Directory,
+    directory: Arc<Directory>,
 }
 
 impl<F: DiskFile> Cards<F> {
     pub(super) fn new(bytes_max: usize) -> Self {
-        let ring = Ring { cards: VecDeque::new(), first: FrameNumber::ORIGIN, bytes: 0, open: None };
-        Self { ring: Mutex::new(ring), bytes_max }
+        Self(Mutex::new(Held { ring: Ring::new(bytes_max), open: None }))
     }
 
-    fn ring(&self) -> MutexGuard<'_, Ring<F>> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> MutexGuard<'_, Held<F>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the card of a frame that was just written. `open` is asked once for each segment; if that fails, or the section is not
-    /// what it should be, there is no card, and whoever reads the frame is told.
-    pub(super) fn add(&self, number: FrameNumber, spot: &Spot, lasting: &[u8], open: impl FnOnce() -> Option<F>) {
-        let mut ring = self.ring();
-        if ring.open.as_ref().is_none_or(|(segment, _)| *segment != spot.segment) {
-            ring.open = open().map(|file| (spot.segment, Arc::new(file)));
+    /// Makes the card of a frame that was just written. `open` is asked once for each segment; if that fails there is no card.
+    pub(super) fn add(
+        &self,
+        number: FrameNumber,
+        spot: &Spot,
+        directory: Option<&Arc<Directory>>,
+        open: impl FnOnce() -> Option<F>,
+    ) {
+        let mut held = self.held();
+        if held.open.as_ref().is_none_or(|(segment, _)| *segment != spot.segment) {
+            held.open = open().map(|file| (spot.segment, Arc::new(file)));
         }
-        let file = ring.open.as_ref().map(|(_, file)| Arc::clone(file));
-        let card = file.zip(Directory::of(lasting).ok()).map(|(file, directory)| Card { file, at: spot.at, directory });
-        ring.push(number, card.map(Arc::new), self.bytes_max);
+        let file = held.open.as_ref().map(|(_, file)| Arc::clone(file));
+        let card = file.zip(directory.map(Arc::clone)).map(|(file, directory)| Card { file, at: spot.at, directory });
+        held.ring.push(number, card.map(Arc::new));
     }
 
     pub(super) fn get(&self, number: FrameNumber) -> Option<Arc<Card<F>>> {
-        let ring = self.ring();
-        let place = usize::try_from(number.0.checked_sub(ring.first.0)?).ok()?;
-        ring.cards.get(place)?.clone()
+        self.held().ring.get(number)
     }
 
     /// The log has other files for these by now.
     pub(super) fn forget(&self, numbers: &RangeInclusive<FrameNumber>) {
-        let mut ring = self.ring();
-        let (first, mut gone) = (ring.first, 0);
-        for (place, card) in ring.cards.iter_mut().enumerate() {
-            if numbers.contains(&FrameNumber(first.0 + place as u64)) {
-                gone += card.take().map_or(0, |card| card.bytes());
-            }
-        }
-        ring.bytes -= gone;
+        self.held().ring.forget(numbers);
     }
 }
 
-impl<F> Ring<F> {
-    fn push(&mut self, number: FrameNumber, card: Option<Arc<Card<F>>>, bytes_max: usize) {
-        if self.first.0 + self.cards.len() as u64 != number.0 {
-            self.cards.clear();
-            (self.first, self.bytes) = (number, 0);
-        }
-        self.bytes += card.as_ref().map_or(0, |card| card.bytes());
-        self.cards.push_back(card);
-        while self.bytes > bytes_max
-            && let Some(oldest) = self.cards.pop_front()
-        {
-            self.bytes -= oldest.map_or(0, |card| card.bytes());
-            self.first = self.first.next();
-        }
-    }
-}
-
-impl<F> Card<F> {
+impl<F> Weighs for Card<F> {
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.directory.bytes()
     }

@@ -93,8 +93,13 @@ impl<D: Disk> Writing<D> {
             if let Err(error) = &outcome {
                 self.shared.durable.fail(error.clone());
             }
-            self.shared.under_way.over(frame);
+            let is_durable = outcome.is_ok();
             promise.keep(outcome);
+            // Nobody waits for this: until it is over the commit itself is looked at.
+            if is_durable {
+                self.shared.frames.keep(frame, &self.log.spot(), &self.sections.lasting, &write);
+            }
+            self.shared.under_way.over(frame);
         }
         self.log
     }
@@ -105,7 +110,6 @@ impl<D: Disk> Writing<D> {
         let Sections { lasting, expiring: section } = &self.sections;
         let written = self.log.append_claimed(lasting, section)?;
         assert_eq!(written, frame, "frames are written as they were numbered");
-        self.shared.frames.keep(frame, &self.log.spot(), lasting);
         self.shared.settled(frame, expiring, (lasting.len() + section.len()) as u64);
         Ok(())
     }

@@ -1,5 +1,8 @@
 //! Frames of the log for those who want an entry or an attempt out of them, the last ones asked for kept in memory.
 //!
+//! An entry that was written lately is found by its front, if whoever asks has its document, and then nothing is read; else by the
+//! card of its frame, with which it is read alone; else the whole frame is read.
+//!
 //! What holds: every frame was checked by the log's reader before it came here. Memory is bounded in bytes; the frame that
 //! nobody asked for longest goes first, and one that is larger than the bound is read but not kept.
 
@@ -9,20 +12,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
+use hapax_core::facts::{Brought, Sought};
 
 use super::cards::{Cards, Led};
-use super::codec::{Expiring, Lasting, Undecodable};
+use super::codec::{Directory, Expiring, Fronts, Lasting, Undecodable};
 use super::disk::Disk;
 use super::index::table::Place;
 use super::log::{Frame, FrameNumber, Reader, Spot};
-use crate::seam::StoreError;
+use super::ring::{Ring, Weighs};
+use crate::seam::{StoreError, Write};
 
 /// Frames, by their numbers.
 pub(super) struct Frames<D: Disk> {
     log: Reader<D>,
     kept: Mutex<Kept>,
     cards: Cards<D::File>,
+    fronts: Mutex<Ring<Fronts>>,
     bytes_max: usize,
+}
+
+/// An entry that is wanted of a frame.
+pub(super) struct Wanted<'w> {
+    index: u32,
+    identity: &'w Identity,
+    /// The document that whoever asks has at hand.
+    brought: Option<&'w Brought>,
+}
+
+impl<'w> Wanted<'w> {
+    pub(super) fn new(index: u32, sought: &'w Sought) -> Self {
+        Self { index, identity: &sought.identity, brought: sought.brought.as_ref() }
+    }
+}
+
+impl Weighs for Fronts {
+    fn bytes(&self) -> usize {
+        Self::bytes(self)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +69,8 @@ const FEW: usize = 32;
 
 impl<D: Disk> Frames<D> {
     pub(super) fn new(log: Reader<D>, bytes_max: usize) -> Self {
-        Self { log, kept: Mutex::default(), cards: Cards::new(bytes_max / CARDS), bytes_max }
+        let (cards, fronts) = (Cards::new(bytes_max / CARDS), Mutex::new(Ring::new(bytes_max)));
+        Self { log, kept: Mutex::default(), cards, fronts, bytes_max }
     }
 
     pub(super) fn log(&self) -> &Reader<D> {
@@ -52,6 +79,10 @@ impl<D: Disk> Frames<D> {
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fronts(&self) -> MutexGuard<'_, Ring<Fronts>> {
+        self.fronts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn get(&self, number: FrameNumber) -> Result<Arc<Frame>, StoreError> {
@@ -74,15 +105,21 @@ impl<D: Disk> Frames<D> {
         gone.into_iter().for_each(|number| kept.remove(number));
     }
 
-    /// Keeps the card of a frame that was just written.
-    pub(super) fn keep(&self, number: FrameNumber, spot: &Spot, lasting: &[u8]) {
-        self.cards.add(number, spot, lasting, || self.log.open_segment(spot.segment).ok());
+    /// Keeps the card of a frame that was just written, and the fronts of its entries. A section that is not what it should be has
+    /// neither, and whoever reads the frame is told.
+    pub(super) fn keep(&self, number: FrameNumber, spot: &Spot, lasting: &[u8], write: &Write) {
+        let directory = Directory::of(lasting).ok().map(Arc::new);
+        self.cards.add(number, spot, directory.as_ref(), || self.log.open_segment(spot.segment).ok());
+        let entries = write.streams.iter().flat_map(|stream| &stream.changes.entries);
+        let fronts = directory.and_then(|directory| Fronts::of(lasting, directory, entries).ok());
+        self.fronts().push(number, fronts.map(Arc::new));
     }
 
     /// The entry at a place, if it is of this identity.
     pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
         let mut found = None;
-        self.entries(place.frame, &[(place.index, identity)], |_, entry| found = Some(entry))?;
+        let wanted = Wanted { index: place.index, identity, brought: None };
+        self.entries(place.frame, &[wanted], |_, entry| found = Some(entry))?;
         Ok(found)
     }
 
@@ -90,12 +127,27 @@ impl<D: Disk> Frames<D> {
     pub(super) fn entries(
         &self,
         number: FrameNumber,
-        wanted: &[(u32, &Identity)],
+        wanted: &[Wanted<'_>],
         mut found: impl FnMut(usize, Arc<Entry>),
     ) -> Result<(), StoreError> {
-        let card = if wanted.len() <= FEW { self.cards.get(number) } else { None };
         let (mut room, mut whole) = (Vec::new(), None);
-        for (which, (index, identity)) in wanted.iter().enumerate() {
+        let fronts = self.fronts().get(number);
+        let mut others = Vec::new();
+        for (which, it) in wanted.iter().enumerate() {
+            let known = fronts.as_ref().zip(it.brought);
+            let Some((fronts, brought)) =
+                known.filter(|(fronts, brought)| fronts.has(it.index.into(), &brought.digest))
+            else {
+                others.push((which, it));
+                continue;
+            };
+            let entry = fronts.entry(it.index.into(), it.identity, brought, &mut room);
+            if let Some(entry) = entry.map_err(|fault| unreadable(number, &fault))? {
+                found(which, Arc::new(entry));
+            }
+        }
+        let card = if others.len() <= FEW { self.cards.get(number) } else { None };
+        for (which, Wanted { index, identity, .. }) in others {
             match card.as_ref().map(|card| card.entry(*index, identity, &mut room)) {
                 Some(Led::To(entry)) => found(which, entry),
                 Some(Led::Elsewhere) => {}

@@ -68,7 +68,7 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
                 let StreamNeeds { needs: wanted, writes, .. } = found.stream(&ask.stream);
                 *writes = true;
                 if let Some(correction) = version.and_then(|version| correction(&version, ask).ok()) {
-                    wanted.identities.push(correction.identity());
+                    wanted.identities.push(correction.identity().into());
                     wanted.counters.insert(correction.key);
                 }
             }
@@ -79,7 +79,7 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
                 if let Some(version) = version
                     && let Ok(closing) = closing(&version, counter, key.as_deref(), period)
                 {
-                    wanted.identities.push(closing.identity());
+                    wanted.identities.push(closing.identity().into());
                     wanted.counters.extend(closing.counter_key());
                 }
             }
@@ -240,11 +240,11 @@ fn claim(store: &impl Read, handler: &HandlerKey, about: &About<'_>, found: &mut
     if let (Some(stream), Some(Scope::Lane), None) = (&stream, scope, lane) {
         // All of them, so that the decision sees whether there are several.
         let all = store.entries_with_id(stream, event_id)?;
-        found.stream(stream).needs.identities.extend(all.iter().map(|entry| entry.identity));
+        found.stream(stream).needs.identities.extend(all.iter().map(|entry| entry.identity.into()));
     }
     let Ok(subject) = subject(stream.as_ref(), about, scope, entry, with_id)? else { return Ok(()) };
     if let (Subject::Entry(entry), Some(stream)) = (&subject, &stream) {
-        found.stream(stream).needs.identities.push(entry.identity);
+        found.stream(stream).needs.identities.push(entry.identity.into());
         found.needs.handler_lanes.push((handler.clone(), Arc::clone(&entry.lane)));
     } else if let Some(lane) = lane {
         found.needs.handler_lanes.push((handler.clone(), Arc::from(lane)));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hapax_core::entry::Entry;
-use hapax_core::event::Identity;
-use hapax_core::facts::{Changes, Head, Needs};
+use hapax_core::event::{Identity, digest};
+use hapax_core::facts::{Brought, Changes, Head, Needs, Sought};
 use hapax_core::time::Time;
 use hapax_store::embedded::disk::{Disk, SimDisk};
 use hapax_store::embedded::log::LogId;
@@ -206,11 +206,40 @@ fn identities_that_begin_alike_are_told_apart() {
     for (last, offset) in [(1, Some(before.offset + 1)), (2, Some(before.offset + 2)), (3, None)] {
         let found = store.reader().entry(&key, &alike(last)).expect("a read");
         assert_eq!(found.map(|entry| entry.offset), offset);
-        let needs = Needs { identities: vec![alike(last)], ..Needs::default() };
+        let needs = Needs { identities: vec![alike(last).into()], ..Needs::default() };
         let streams = [(key.clone(), StreamNeeds { needs, ..StreamNeeds::default() })].into();
         let loaded = store.load(&TurnNeeds { streams, ..TurnNeeds::default() }).expect("a load");
         assert_eq!(loaded.streams[&key].facts.original(&alike(last)).map(|entry| entry.offset), offset);
     }
+}
+
+/// Whoever repeats an event has its document. With another one under the same id the original's own is read.
+#[test]
+fn the_original_of_a_repeat_is_known_without_a_look_at_the_disk() {
+    let disk = SimDisk::new(1);
+    let (mut twins, _) = played(&disk);
+    let (store, key) = (&mut twins.stage.store, twins.stage.stream.clone());
+    let model = store.reader().entries(&key, 0, 1).expect("entries").remove(0);
+    let before = store.reader().head(&key).expect("a head");
+    let (offset, ordinal, attempt) = (before.offset + 1, before.events + 1, before.attempts + 1);
+    let identity = Identity::of(None, "repeated");
+    let entry = Arc::new(Entry { offset, ordinal, attempt, identity, ..Entry::clone(&model) });
+    let after = Head { offset, events: ordinal, attempts: attempt, hash: model.hash, ..before };
+    let changes = Changes { entries: vec![Arc::clone(&entry)], ..Changes::default() };
+    let streams = vec![StreamWrite { key: key.clone(), before, after, version: None, changes }];
+    store.commit(Write { streams, ..Write::default() }).expect("a commit");
+    let brought = |document: &[u8]| Some(Brought { digest: digest(document), document: document.into() });
+    let mut load = |brought| {
+        let calls = disk.calls();
+        let needs = Needs { identities: vec![Sought { identity, brought }], ..Needs::default() };
+        let streams = [(key.clone(), StreamNeeds { needs, ..StreamNeeds::default() })].into();
+        let loaded = store.load(&TurnNeeds { streams, ..TurnNeeds::default() }).expect("a load");
+        assert_eq!(loaded.streams[&key].facts.original(&identity), Some(&entry));
+        disk.calls() - calls
+    };
+    assert_eq!(load(brought(&entry.document)), 0, "nothing is read");
+    assert_ne!(load(brought(b"{}")), 0, "the original is read");
+    assert_ne!(load(None), 0, "the original is read");
 }
 
 #[test]

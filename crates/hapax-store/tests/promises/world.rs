@@ -143,7 +143,7 @@ pub(crate) fn load<S: Store>(store: &mut S, tenant: &str) -> Loaded {
     let usage = usage();
     let closed = Period::Month.parse("2025-12").expect("a period");
     let needs = Needs {
-        identities: vec![identity("e1"), identity("e4"), identity("e5"), identity("nobody")],
+        identities: ["e1", "e4", "e5", "nobody"].map(|id| identity(id).into()).to_vec(),
         lanes: [(Arc::from("a"), LaneNeeds { numbers: vec![3], epoch: 0 })].into_iter().collect(),
         nonces: vec![NonceKey::of("a", "n1"), NonceKey::of("a", "never")],
         periods: [(Arc::clone(&usage.name), closed), (Arc::clone(&usage.name), usage.period)].into_iter().collect(),

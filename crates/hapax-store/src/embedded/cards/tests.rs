@@ -15,8 +15,12 @@ fn written(write: &Write) -> (SimDisk, Cards<File>, Vec<u8>) {
     let (disk, section) = (SimDisk::new(1), encoded(write).lasting);
     disk.create("segment").expect("a file").write_at(AT, &section).expect("written");
     let cards = Cards::new(1 << 20);
-    cards.add(FrameNumber(1), &spot(1), &section, || disk.open("segment").ok());
+    cards.add(FrameNumber(1), &spot(1), Some(&directory(&section)), || disk.open("segment").ok());
     (disk, cards, section)
+}
+
+fn directory(section: &[u8]) -> Arc<Directory> {
+    Arc::new(Directory::of(section).expect("a directory"))
 }
 
 fn spot(segment: u64) -> Spot {
@@ -67,7 +71,7 @@ fn memory_is_bounded_and_the_oldest_goes_first() {
     disk.create("segment").expect("a file").write_at(AT, &section).expect("written");
     let one = Directory::of(&section).expect("a directory").bytes() + size_of::<Card<File>>();
     let cards: Cards<File> = Cards::new(one * 3);
-    let add = |frame| cards.add(FrameNumber(frame), &spot(1), &section, || disk.open("segment").ok());
+    let add = |frame| cards.add(FrameNumber(frame), &spot(1), Some(&directory(&section)), || disk.open("segment").ok());
     let there = || (1..20).filter(|frame| cards.get(FrameNumber(*frame)).is_some()).collect::<Vec<_>>();
     (1..=5).for_each(add);
     assert_eq!(there(), [3, 4, 5]);

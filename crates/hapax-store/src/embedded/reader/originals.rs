@@ -3,12 +3,13 @@
 //! Most ids of a turn are new, and then a turn reads nothing. A batch that is sent again has all of its originals in one
 //! frame, which is read once; of a few each is read by itself.
 
-use hapax_core::event::Identity;
+use hapax_core::facts::Sought;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Shared;
 use crate::embedded::disk::Disk;
+use crate::embedded::frames::Wanted;
 use crate::embedded::index::identity_key;
 use crate::embedded::index::table::{Key, Place};
 use crate::embedded::under_way::entry_at;
@@ -17,7 +18,7 @@ use crate::seam::{Loaded, StoreError, StreamKey, TurnNeeds};
 /// An identity that is asked for, and where.
 struct Asked<'n> {
     stream: &'n StreamKey,
-    identity: &'n Identity,
+    sought: &'n Sought,
 }
 
 impl<D: Disk> Shared<D> {
@@ -30,8 +31,8 @@ impl<D: Disk> Shared<D> {
             for (stream, wanted) in &needs.streams {
                 let Some(found) = live.state.streams.get(stream) else { continue };
                 let identities = &wanted.needs.identities;
-                asked.extend(identities.iter().map(|identity| Asked { stream, identity }));
-                keys.extend(identities.iter().map(|identity| identity_key(found.number, identity)));
+                asked.extend(identities.iter().map(|sought| Asked { stream, sought }));
+                keys.extend(identities.iter().map(|sought| identity_key(found.number, &sought.identity)));
             }
         }
         let mut places: Vec<(Place, usize)> = Vec::new();
@@ -43,8 +44,8 @@ impl<D: Disk> Shared<D> {
             let Some((first, _)) = together.first() else { continue };
             if let Some(write) = self.under_way.get(first.frame) {
                 for (place, position) in together {
-                    let Asked { stream, identity } = asked[*position];
-                    if let Some(entry) = entry_at(&write, place).filter(|entry| entry.identity == *identity)
+                    let Asked { stream, sought } = asked[*position];
+                    if let Some(entry) = entry_at(&write, place).filter(|entry| entry.identity == sought.identity)
                         && known.insert(*position)
                         && let Some(found) = loaded.streams.get_mut(stream)
                     {
@@ -56,7 +57,7 @@ impl<D: Disk> Shared<D> {
             self.durable.wait(first.frame)?;
             let open = together.iter().filter(|(_, position)| !known.contains(position));
             let (wanted, positions): (Vec<_>, Vec<usize>) =
-                open.map(|(place, position)| ((place.index, asked[*position].identity), *position)).unzip();
+                open.map(|(place, position)| (Wanted::new(place.index, asked[*position].sought), *position)).unzip();
             self.frames.entries(first.frame, &wanted, |which, entry| {
                 let position = positions[which];
                 // Of several in one frame the newest comes first.

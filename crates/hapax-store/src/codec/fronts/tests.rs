@@ -1,0 +1,38 @@
+use hapax_core::event::digest;
+use proptest::prelude::*;
+
+use super::*;
+use crate::codec::tests::{any, encoded};
+use crate::seam::Write;
+
+fn fronts(write: &Write) -> (Fronts, Vec<Arc<Entry>>) {
+    let section = encoded(write).lasting;
+    let directory = Arc::new(Directory::of(&section).expect("a directory"));
+    let entries: Vec<_> = write.streams.iter().flat_map(|stream| stream.changes.entries.iter().cloned()).collect();
+    (Fronts::of(&section, directory, entries.iter()).expect("fronts"), entries)
+}
+
+proptest! {
+    #[test]
+    fn an_entry_is_its_front_and_its_document(write in any::write()) {
+        let (fronts, entries) = fronts(&write);
+        let mut room = Vec::new();
+        for (index, entry) in (0..).zip(&entries) {
+            let brought = Brought { digest: entry.digest, document: Arc::clone(&entry.document) };
+            prop_assert!(fronts.has(index, &entry.digest));
+            let found = fronts.entry(index, &entry.identity, &brought, &mut room).expect("readable");
+            prop_assert_eq!(found.as_ref(), Some(&**entry), "the {}th", index);
+        }
+    }
+
+    #[test]
+    fn another_document_is_not_taken_for_the_original(write in any::write()) {
+        let (fronts, entries) = fronts(&write);
+        for (index, entry) in (0..).zip(&entries) {
+            let other = digest(&[&entry.document[..], b" "].concat());
+            prop_assert!(!fronts.has(index, &other));
+        }
+        prop_assert!(!fronts.has(entries.len() as u64, &[0; 32]), "there are no more");
+        prop_assert!(!fronts.has(u64::MAX, &[0; 32]));
+    }
+}
