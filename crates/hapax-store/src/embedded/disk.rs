@@ -10,6 +10,7 @@
 //! Not here: buffering, retries, paths outside the root. A failed call is reported as it is and never tried again.
 
 mod real;
+mod sectors;
 mod sim;
 
 #[cfg(test)]
@@ -17,7 +18,8 @@ mod tests;
 
 use std::io;
 
-pub use real::RealDisk;
+pub use real::{RealDisk, RealFile};
+pub use sectors::Sectors;
 pub use sim::{Fault, SimDisk};
 
 /// A directory, and all that is done in it. A clone is the same directory.

@@ -45,7 +45,7 @@ pub use survey::{Met, Surveyed, bytes, survey};
 
 use hapax_core::planted;
 
-use crate::embedded::disk::{Disk, DiskFile};
+use crate::embedded::disk::{Disk, DiskFile, Sectors};
 use format::{HEADER, Header, Link, Mark, SECTOR, Section};
 use reserve::Reserve;
 use segment::{DIR, FIRST};
@@ -94,9 +94,6 @@ impl Default for Options {
     }
 }
 
-/// A section of this size is written from where it is: a second call costs as much as copying so many bytes.
-const LARGE: usize = 16 << 10;
-
 /// How much is checked at a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
@@ -126,7 +123,7 @@ pub struct Log<D: Disk> {
     /// How long that file is: a frame that does not fit begins another.
     capacity: u64,
     /// Of the last frame; kept so that a frame costs no allocation.
-    buffer: Vec<u8>,
+    buffer: Sectors,
     /// Shared with what is under way in other threads, for as long as it is: the next process must not meet it.
     lock: Arc<D::Lock>,
 }
@@ -240,25 +237,14 @@ impl<D: Disk> Log<D> {
         Ok(number)
     }
 
-    /// Writes a frame behind the last one, nothing of it durable: at once, or a large part by itself, which is not worth copying.
+    /// Writes a frame behind the last one, nothing of it durable: at once, in whole sectors.
     fn put(&mut self, header: &Header, lasting: &[u8], expiring: &[u8]) -> io::Result<()> {
-        let mut at = self.end;
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&header.encode(&self.reader.id()));
-        for section in [lasting, expiring] {
-            if section.len() < LARGE {
-                self.buffer.extend_from_slice(section);
-                continue;
-            }
-            for bytes in [&self.buffer, section] {
-                self.file.write_at(at, bytes)?;
-                at += bytes.len() as u64;
-            }
-            self.buffer.clear();
-        }
-        let end = at + self.buffer.len() as u64;
-        self.buffer.resize(self.buffer.len() + (end.next_multiple_of(SECTOR) - end) as usize, 0);
-        self.file.write_at(at, &self.buffer)
+        self.buffer.begin(header.extent() as usize);
+        self.buffer.put(&header.encode(&self.reader.id()));
+        self.buffer.put(lasting);
+        self.buffer.put(expiring);
+        self.buffer.fill_up(SECTOR as usize);
+        self.file.write_at(self.end, self.buffer.bytes())
     }
 
     /// Begins the next segment. The one before is sealed by that: every frame in it is durable.

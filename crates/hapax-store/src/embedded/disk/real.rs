@@ -2,17 +2,22 @@
 //!
 //! A thin cover of system calls: no state besides the path. Files are opened for each use and closed when dropped, so
 //! a log of a thousand segments does not hold a thousand of them open.
+//!
+//! What is written in whole sectors, from memory that begins at one, goes past the system's cache (`O_DIRECT`): nobody reads the
+//! log soon after it was written, and memory that is asked of the system anew costs more than all else that a write does.
+//! Where a file system does not have it, everything goes through the cache.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Disk, DiskFile};
+use super::{Disk, DiskFile, Sectors};
 
 /// The name of the file that carries the lock. It is never removed: a lock on a file without a name locks nobody out.
 const LOCK: &str = "lock";
@@ -23,6 +28,10 @@ const PIECE: usize = 1 << 20;
 /// So many zeros are left to the kernel at once. Whoever syncs another file meanwhile waits behind them: with all 64 MiB of
 /// a segment the slowest append beside it took 45 to 52 ms, with four at a time 29 to 43 ms.
 const AT_ONCE: u64 = 4 << 20;
+
+/// What is written directly is a multiple of this, begins at one, and lies at one in memory: a sector of most disks. A disk that
+/// wants more says so, and is written through the cache.
+const SECTOR: usize = 512;
 
 /// A directory of the file system.
 #[derive(Clone, Debug)]
@@ -48,8 +57,41 @@ impl RealDisk {
     }
 }
 
+/// A file of the file system.
+#[derive(Debug)]
+pub struct RealFile {
+    file: File,
+    /// The same, past the cache; asked for with the first write that can go there, and none if that cannot be.
+    direct: OnceLock<Option<File>>,
+}
+
+impl From<File> for RealFile {
+    fn from(file: File) -> Self {
+        Self { file, direct: OnceLock::new() }
+    }
+}
+
+impl RealFile {
+    fn direct(&self) -> Option<&File> {
+        let open = || {
+            // By its number: its name may be another one by now.
+            let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            rustix::fs::open(path, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).ok().map(File::from)
+        };
+        self.direct.get_or_init(open).as_ref()
+    }
+}
+
+/// May these bytes go past the cache, to this place?
+fn is_whole(at: u64, bytes: &[u8]) -> bool {
+    !bytes.is_empty()
+        && at.is_multiple_of(SECTOR as u64)
+        && bytes.len().is_multiple_of(SECTOR)
+        && bytes.as_ptr().align_offset(SECTOR) == 0
+}
+
 impl Disk for RealDisk {
-    type File = File;
+    type File = RealFile;
     type Lock = File;
 
     fn lock(&self) -> io::Result<File> {
@@ -62,12 +104,12 @@ impl Disk for RealDisk {
         fs::create_dir(self.path(path))
     }
 
-    fn create(&self, path: &str) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).create_new(true).open(self.path(path))
+    fn create(&self, path: &str) -> io::Result<RealFile> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(self.path(path)).map(RealFile::from)
     }
 
-    fn open(&self, path: &str) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).open(self.path(path))
+    fn open(&self, path: &str) -> io::Result<RealFile> {
+        OpenOptions::new().read(true).write(true).open(self.path(path)).map(RealFile::from)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -97,44 +139,50 @@ impl Disk for RealDisk {
     }
 }
 
-impl DiskFile for File {
+impl DiskFile for RealFile {
     fn size(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.read_exact_at(into, at)
+        self.file.read_exact_at(into, at)
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.write_all_at(bytes, at)
+        let direct = if is_whole(at, bytes) { self.direct() } else { None };
+        match direct.map(|direct| direct.write_all_at(bytes, at)) {
+            // The disk has larger sectors, and has written nothing.
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => self.file.write_all_at(bytes, at),
+            Some(outcome) => outcome,
+            None => self.file.write_all_at(bytes, at),
+        }
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        File::sync_data(self)
+        self.file.sync_data()
     }
 
     fn allocate(&self, bytes: u64) -> io::Result<()> {
         // Reserving first says at once whether there is room, and keeps the blocks together. Where it is not supported
         // the zeros alone do.
-        match rustix::fs::fallocate(self, FallocateFlags::empty(), 0, bytes) {
+        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
             Err(other) => return Err(other.into()),
         }
-        let zeros = vec![0; PIECE];
+        let zeros = Sectors::zeros(PIECE);
         let mut at = 0;
         while at < bytes {
-            let piece = zeros.len().min(usize::try_from(bytes - at).unwrap_or(PIECE));
-            self.write_all_at(&zeros[..piece], at)?;
+            let piece = PIECE.min(usize::try_from(bytes - at).unwrap_or(PIECE));
+            self.write_at(at, &zeros.bytes()[..piece])?;
             at += piece as u64;
             if at.is_multiple_of(AT_ONCE) {
-                File::sync_data(self)?;
+                self.sync_data()?;
             }
         }
         Ok(())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        File::set_len(self, bytes)
+        self.file.set_len(bytes)
     }
 }

@@ -136,3 +136,31 @@ fn both_disks_keep_the_same_contract() {
     let dir = tempfile::tempdir().unwrap();
     keeps_the_contract(&RealDisk::at(dir.path().join("made")).unwrap());
 }
+
+/// What goes past the cache and what goes through it are the same file, also to one who has read it before.
+#[test]
+fn a_real_file_is_one_file_whichever_way_it_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = RealDisk::at(dir.path()).unwrap().create("file").unwrap();
+    let mut expected = vec![0; 64 << 10];
+    file.allocate(expected.len() as u64).unwrap();
+    let read = || {
+        let mut bytes = vec![1; 64 << 10];
+        file.read_at(0, &mut bytes).unwrap();
+        bytes
+    };
+    assert_eq!(read(), expected);
+    for (round, (at, length)) in
+        [(512, 1024), (1536, 4096), (5632, 512), (700, 33), (0, 512), (8192, 40_960)].into_iter().enumerate()
+    {
+        let bytes = vec![round as u8 + 2; length];
+        let mut sectors = Sectors::default();
+        sectors.begin(length);
+        sectors.put(&bytes);
+        file.write_at(at, sectors.bytes()).unwrap();
+        expected[at as usize..at as usize + length].copy_from_slice(&bytes);
+        assert_eq!(read(), expected, "after {length} bytes at {at}");
+    }
+    file.sync_data().unwrap();
+    assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), expected);
+}

@@ -22,7 +22,7 @@ use super::tail::{self, Settled};
 use super::window::{FAR, Window};
 use super::witness::Witness;
 use super::{Check, FrameNumber, Log, Options};
-use crate::embedded::disk::{Disk, DiskFile};
+use crate::embedded::disk::{Disk, DiskFile, Sectors};
 
 /// What a log is built in before it has its name.
 const BUILDING: &str = "log.tmp";
@@ -121,7 +121,7 @@ fn enter<D: Disk>(disk: D, options: Options, lock: D::Lock) -> Result<(Log<D>, O
     let reader = Reader::new(disk, id, known);
     let (spare, compacting, lock) = (Slot::new(), Arc::default(), Arc::new(lock));
     spare.filled(end, capacity);
-    let buffer = Vec::new();
+    let buffer = Sectors::default();
     let log = Log {
         reader,
         options,
