@@ -141,9 +141,10 @@ impl<D: Disk> Frames<D> {
                 others.push((which, it));
                 continue;
             };
-            let entry = fronts.entry(it.index.into(), it.identity, brought, &mut room);
-            if let Some(entry) = entry.map_err(|fault| unreadable(number, &fault))? {
-                found(which, Arc::new(entry));
+            match fronts.entry(it.index.into(), it.identity, brought, &mut room) {
+                Ok(entry) => entry.into_iter().for_each(|entry| found(which, Arc::new(entry))),
+                // The log has the last word, and says what is wrong.
+                Err(_) => others.push((which, it)),
             }
         }
         let card = if others.len() <= FEW { self.cards.get(number) } else { None };

@@ -3,7 +3,7 @@
 //! A thin cover of system calls: no state besides the path. Files are opened for each use and closed when dropped, so
 //! a log of a thousand segments does not hold a thousand of them open.
 //!
-//! What is written in whole sectors, from memory that begins at one, goes past the system's cache (`O_DIRECT`): nobody reads the
+//! What is written in whole sectors, from memory that begins at one, goes past the system's cache (`O_DIRECT`): few read the
 //! log soon after it was written, and memory that is asked of the system anew costs more than all else that a write does.
 //! Where a file system does not have it, everything goes through the cache.
 
