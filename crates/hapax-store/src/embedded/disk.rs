@@ -71,6 +71,11 @@ pub trait DiskFile: Send + Sync + 'static {
     /// Writes all of `bytes`, or fails having written any part of them.
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
+    /// The same for what nobody reads soon, in whole sectors that lie in [`Sectors`]: where a disk can, past the system's cache.
+    fn write_past(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_at(at, bytes)
+    }
+
     /// Makes durable what was written, and the length. After a failure nothing is known of what was written before it,
     /// and a second call may report success all the same.
     fn sync_data(&self) -> io::Result<()>;

@@ -244,7 +244,7 @@ impl<D: Disk> Log<D> {
         self.buffer.put(lasting);
         self.buffer.put(expiring);
         self.buffer.fill_up(SECTOR as usize);
-        self.file.write_at(self.end, self.buffer.bytes())
+        self.file.write_past(self.end, self.buffer.bytes())
     }
 
     /// Begins the next segment. The one before is sealed by that: every frame in it is durable.

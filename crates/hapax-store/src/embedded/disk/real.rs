@@ -3,9 +3,9 @@
 //! A thin cover of system calls: no state besides the path. Files are opened for each use and closed when dropped, so
 //! a log of a thousand segments does not hold a thousand of them open.
 //!
-//! What is written in whole sectors, from memory that begins at one, goes past the system's cache (`O_DIRECT`): few read the
-//! log soon after it was written, and memory that is asked of the system anew costs more than all else that a write does.
-//! Where a file system does not have it, everything goes through the cache.
+//! The log goes past the system's cache (`O_DIRECT`): few read it soon after it was written, and memory that is asked of the
+//! system anew costs more than all else that a write does. Where a file system does not have that, and all that is not the log,
+//! goes through the cache: the index is read again and again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -149,6 +149,10 @@ impl DiskFile for RealFile {
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, at)
+    }
+
+    fn write_past(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         let direct = if is_whole(at, bytes) { self.direct() } else { None };
         match direct.map(|direct| direct.write_all_at(bytes, at)) {
             // The disk has larger sectors, and has written nothing.
@@ -173,7 +177,7 @@ impl DiskFile for RealFile {
         let mut at = 0;
         while at < bytes {
             let piece = PIECE.min(usize::try_from(bytes - at).unwrap_or(PIECE));
-            self.write_at(at, &zeros.bytes()[..piece])?;
+            self.write_past(at, &zeros.bytes()[..piece])?;
             at += piece as u64;
             if at.is_multiple_of(AT_ONCE) {
                 self.sync_data()?;

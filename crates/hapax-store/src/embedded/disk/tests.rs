@@ -157,7 +157,7 @@ fn a_real_file_is_one_file_whichever_way_it_is_written() {
         let mut sectors = Sectors::default();
         sectors.begin(length);
         sectors.put(&bytes);
-        file.write_at(at, sectors.bytes()).unwrap();
+        file.write_past(at, sectors.bytes()).unwrap();
         expected[at as usize..at as usize + length].copy_from_slice(&bytes);
         assert_eq!(read(), expected, "after {length} bytes at {at}");
     }
