@@ -1,4 +1,4 @@
-//! Every byte of a run. These tables *are* format 2; numbers are little-endian but for those in a record, checksums
+//! Every byte of a run. These tables *are* format 3; numbers are little-endian but for those in a record, checksums
 //! CRC-32 (IEEE).
 //!
 //! In `index/`: runs `NAME-FROM-TO.run`, named by their table and the frames that they cover, in twenty digits each: those
@@ -10,7 +10,7 @@
 //! | at   | bytes | header                                                              |
 //! |------|-------|---------------------------------------------------------------------|
 //! | 0    | 4     | `HxRn`                                                              |
-//! | 4    | 2     | format: 2                                                           |
+//! | 4    | 2     | format: 3                                                           |
 //! | 6    | 2     | zero                                                                |
 //! | 8    | 16    | id of the log                                                       |
 //! | 24   | 8     | FROM: the frame before the first that it covers                     |
@@ -35,13 +35,13 @@
 //! | bytes          | tail                                                              |
 //! |----------------|-------------------------------------------------------------------|
 //! | 32 a block     | its first record                                                  |
-//! | 64 a line      | the filter: ten bits a record, rounded up to lines, at least one  |
+//! | 64 a line      | the filter: 16 bits a record, rounded up to lines, at least one   |
 //! | 4              | checksum of the seed followed by both                             |
 //!
 //! The *seed* is the first eight bytes of SHA-256 of `hapax run`, the id, FROM, TO and NAME. It is not written down; it
 //! keeps the remains of one run, which a power cut may leave in the blocks of another, from being taken for that one's.
 //! A key's *hash* is made of it and of two numbers, the first sixteen bytes of SHA-256 of `hapax table`, the id and NAME.
-//! It, its line and its six bits in that are computed in `filter`. (Format 1 had SipHash.)
+//! It, its line and its seven bits in that are computed in `filter`. (Format 1 had SipHash, format 2 ten bits a record, six of them set.)
 
 use super::TableError;
 use super::filter::{Filter, seed};
@@ -49,7 +49,7 @@ use super::record::RECORD;
 use crate::embedded::log::{FrameNumber, LogId};
 
 /// The only format there is.
-const FORMAT: u16 = 2;
+const FORMAT: u16 = 3;
 
 /// Bytes of a block, and of the header: what a disk reads as one.
 pub(super) const BLOCK: usize = 4096;
