@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hapax_core::entry::Entry;
@@ -28,6 +29,8 @@ pub(super) struct Frames<D: Disk> {
     kept: Mutex<Kept>,
     cards: Cards<D::File>,
     fronts: Mutex<Ring<Fronts>>,
+    /// The last frame that is kept when it is written, unless somebody asks for an entry before.
+    keep_to: AtomicU64,
     bytes_max: usize,
 }
 
@@ -67,10 +70,14 @@ const CARDS: usize = 4;
 /// So many entries of one frame are read each by itself; for more it is quicker to read all of it.
 const FEW: usize = 32;
 
+/// So many frames are kept after an entry was asked for. Where nothing is repeated, to keep them would cost a fifth of all that an
+/// event costs.
+const KEPT_AFTER: u64 = 1024;
+
 impl<D: Disk> Frames<D> {
     pub(super) fn new(log: Reader<D>, bytes_max: usize) -> Self {
         let (cards, fronts) = (Cards::new(bytes_max / CARDS), Mutex::new(Ring::new(bytes_max)));
-        Self { log, kept: Mutex::default(), cards, fronts, bytes_max }
+        Self { log, kept: Mutex::default(), cards, fronts, keep_to: AtomicU64::new(0), bytes_max }
     }
 
     pub(super) fn log(&self) -> &Reader<D> {
@@ -107,7 +114,12 @@ impl<D: Disk> Frames<D> {
 
     /// Keeps the card of a frame that was just written, and the fronts of its entries. A section that is not what it should be has
     /// neither, and whoever reads the frame is told.
+    ///
+    /// While nobody asks for entries nothing is kept; who asks then has to read a frame.
     pub(super) fn keep(&self, number: FrameNumber, spot: &Spot, lasting: &[u8], write: &Write) {
+        if number.0 > self.keep_to.load(Ordering::Relaxed) {
+            return;
+        }
         let directory = Directory::of(lasting).ok().map(Arc::new);
         self.cards.add(number, spot, directory.as_ref(), || self.log.open_segment(spot.segment).ok());
         let entries = write.streams.iter().flat_map(|stream| &stream.changes.entries);
@@ -130,6 +142,7 @@ impl<D: Disk> Frames<D> {
         wanted: &[Wanted<'_>],
         mut found: impl FnMut(usize, Arc<Entry>),
     ) -> Result<(), StoreError> {
+        self.keep_to.store(self.log.last().0 + KEPT_AFTER, Ordering::Relaxed);
         let (mut room, mut whole) = (Vec::new(), None);
         let fronts = self.fronts().get(number);
         let mut others = Vec::new();
