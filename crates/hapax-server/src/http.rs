@@ -18,9 +18,9 @@ pub mod body;
 pub mod cloudevents;
 mod covered;
 pub mod documents;
-mod reading;
 pub mod request_key;
 pub mod running;
+pub mod under_way;
 
 mod attempts;
 mod counters;
@@ -75,8 +75,8 @@ pub struct App {
     pub running: running::Running,
     /// KiB for bodies that are being read or wait.
     pub memory: Arc<Semaphore>,
-    /// Requests whose events are being read.
-    pub reading: reading::Readers,
+    /// Requests with events that are not answered yet.
+    pub under_way: under_way::UnderWay,
     /// Places for bodies that are unpacked.
     pub unpacking: Semaphore,
     /// Places for followers.
@@ -109,7 +109,7 @@ impl App {
         let followers = Arc::new(Semaphore::new(limits.followers_max));
         let (running, stopping) = (running::Running::default(), watch::Sender::new(false));
         let (asking, router, rating) = (Semaphore::new(1), Router::new(), Rating::default());
-        let (reading, unpacking) = (reading::Readers::default(), Semaphore::new(body::UNPACKED_AT_ONCE_MAX));
+        let (under_way, unpacking) = (under_way::UnderWay::default(), Semaphore::new(body::UNPACKED_AT_ONCE_MAX));
         Self {
             reader,
             inbox,
@@ -119,7 +119,7 @@ impl App {
             rating,
             running,
             memory,
-            reading,
+            under_way,
             unpacking,
             followers,
             asking,

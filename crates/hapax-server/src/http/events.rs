@@ -17,10 +17,10 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::call::forbidden;
 use super::documents::Documents;
-use super::reading::Reading;
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
 use super::told::tell;
+use super::under_way::Mark;
 use super::{App, Call, Reply, body, limited, unread};
 use crate::clock::{random, spare};
 use crate::writer::Held;
@@ -47,6 +47,7 @@ const HELD_UP_MAX: usize = 1000;
 const SHARED_MIN: usize = 500;
 
 async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
+    let mark = app.under_way.begin();
     let (stream, version) = call.version(&app)?;
     let terms = terms(&call)?;
     let key = key_of(&call)?;
@@ -67,14 +68,12 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let lanes = &call.access.lanes;
     let covers = |lane: &str| lanes.cover(lane);
     let door = Door { salt: &salt, now: call.now, spare, event_bytes_max, covers: &covers };
-    let reading = app.reading.begin();
     // Making room for it takes as long as reading a hundred events.
     let events = if count > HELD_UP_MAX {
-        tokio::task::block_in_place(|| read(&documents, &version, &door, &reading))
+        tokio::task::block_in_place(|| read(&documents, &version, &door, &mark))
     } else {
-        read(&documents, &version, &door, &reading)
+        read(&documents, &version, &door, &mark)
     };
-    drop(reading);
     let (Documents { list, single, .. }, dry_run) = (documents, terms.dry_run);
     let caller = terms.caller.clone();
     let submission = Submission { stream, documents: list, events, terms, single, event_bytes_max };
@@ -90,11 +89,11 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     Ok(reply(&answer, single, key.as_deref()))
 }
 
-/// Reads the documents of a request: by two threads if it is the only one and large, so that whoever sends alone has both
-/// processors, and whoever shares them loses nothing to threads.
-fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, reading: &Reading<'_>) -> Vec<Event> {
+/// Reads the documents of a request: by two threads if it is the only one under way and large, so that whoever sends alone has
+/// both processors, and whoever shares them loses nothing to threads.
+fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, mark: &Mark<'_>) -> Vec<Event> {
     let count = documents.list.len();
-    if count < SHARED_MIN || !reading.is_alone() {
+    if count < SHARED_MIN || !mark.is_alone() {
         return read_some(documents, version, door, 0..count);
     }
     std::thread::scope(|scope| {

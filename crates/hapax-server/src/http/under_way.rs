@@ -1,31 +1,31 @@
-//! How many requests are being read, for those who would use a second thread.
+//! How many requests with events are under way, from their first byte to their answer, for those who would use a second thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many there are.
 #[derive(Debug, Default)]
-pub struct Readers(AtomicUsize);
+pub struct UnderWay(AtomicUsize);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Reading<'r>(&'r AtomicUsize);
+pub(super) struct Mark<'r>(&'r AtomicUsize);
 
-impl Readers {
+impl UnderWay {
     /// One more.
-    pub(super) fn begin(&self) -> Reading<'_> {
+    pub(super) fn begin(&self) -> Mark<'_> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Reading(&self.0)
+        Mark(&self.0)
     }
 }
 
-impl Reading<'_> {
+impl Mark<'_> {
     /// Is it the only one?
     pub(super) fn is_alone(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 1
     }
 }
 
-impl Drop for Reading<'_> {
+impl Drop for Mark<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
