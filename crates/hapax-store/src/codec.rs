@@ -121,7 +121,6 @@ mod expiring;
 
 pub(crate) mod alone;
 
-pub use directory::Directory;
 pub use expiring::Expiring;
 pub use fault::{Fault, Part, Undecodable};
 pub use fronts::Fronts;
@@ -131,6 +130,7 @@ use hapax_core::entry::Entry;
 use hapax_core::time::Time;
 
 use crate::seam::Write;
+use fronts::Making;
 
 /// The version of both sections, and their first byte.
 pub const FORMAT: u8 = 1;
@@ -160,8 +160,16 @@ pub struct Sections {
 
 /// Writes a commit, over whatever the sections held.
 pub fn encode(write: &Write, sections: &mut Sections) {
-    lasting::write(write, &mut sections.lasting);
+    encode_for(write, sections, false);
+}
+
+/// The same. Answers with the fronts of its entries, if they are wanted.
+pub fn encode_for(write: &Write, sections: &mut Sections, fronts: bool) -> Option<Fronts> {
+    let mut making = fronts.then(Making::default);
+    lasting::write(write, &mut sections.lasting, making.as_mut());
     expiring::write(write, &mut sections.expiring);
+    // A section that was just written is readable; if it were not, whoever reads the frame is told.
+    making.and_then(|making| making.finish(&sections.lasting).ok())
 }
 
 /// Writes only what expires of a commit: what is left of it after a while.

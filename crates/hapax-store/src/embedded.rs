@@ -28,7 +28,6 @@ pub use crate::codec;
 
 pub mod index;
 
-mod cards;
 mod frames;
 mod ring;
 
@@ -52,7 +51,7 @@ use hapax_core::planted;
 
 use crate::begun::{Begun, begun};
 use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
-use codec::{Sections, encode};
+use codec::{Sections, encode_for};
 use disk::Disk;
 use flow::{Flow, Job};
 use index::{IndexOptions, Records};
@@ -165,11 +164,12 @@ impl<D: Disk> Embedded<D> {
 
     /// Writes and syncs a commit in this thread. Answers how many bytes it has.
     fn write_here(&mut self, write: &Write) -> Result<u64, StoreError> {
-        encode(write, &mut self.sections);
+        let frames = &self.reader.shared.frames;
+        let fronts = encode_for(write, &mut self.sections, frames.keeps());
         let Sections { lasting, expiring } = &self.sections;
         if let Way::Here(log) = &mut self.way {
             let frame = log.append(lasting, expiring)?;
-            self.reader.shared.frames.keep(frame, &log.spot(), lasting, write);
+            frames.keep(frame, fronts);
         }
         Ok((lasting.len() + expiring.len()) as u64)
     }

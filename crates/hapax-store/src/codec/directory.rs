@@ -1,9 +1,6 @@
-//! The directory of what lasts by itself: who keeps it finds any entry of a commit in a file, and reads that one alone.
+//! The directory of what lasts by itself: all that is needed to read a record, but the record.
 //!
-//! What holds: the checksum of a section says nothing about a part of it, so a directory has one of each record. It is made of a
-//! section that was just written, and never of what was read.
-
-use std::ops::Range;
+//! What holds: it is made of a section that was just written, and never of what was read.
 
 use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
@@ -17,54 +14,27 @@ use super::take::Take;
 
 /// A directory, without the records.
 #[derive(Debug)]
-pub struct Directory {
+pub(super) struct Directory {
     /// Its bytes.
     tail: Vec<u8>,
     tables: Apart,
     streams: Vec<Row>,
-    /// CRC-32 of each record.
-    sums: Vec<u32>,
 }
 
 impl Directory {
     /// That of a section.
-    pub fn of(section: &[u8]) -> Result<Self, Undecodable> {
+    pub(super) fn of(section: &[u8]) -> Result<Self, Undecodable> {
         let Lasting { tables, streams } = Lasting::open(section)?;
-        let sum = |index| Ok(crc32fast::hash(section.get(tables.record(index)?).unwrap_or_default()));
-        let sums = (0..tables.records()).map(sum).collect::<Result<_, _>>()?;
         let (tables, tail) = tables.apart();
-        Ok(Self { tail: tail.to_vec(), tables, streams, sums })
+        Ok(Self { tail: tail.to_vec(), tables, streams })
     }
 
     /// About how much memory it takes.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + self.tail.capacity()
-            + self.streams.capacity() * size_of::<Row>()
-            + self.sums.capacity() * size_of::<u32>()
-    }
-
-    /// How many entries there are.
-    pub fn count(&self) -> usize {
-        self.sums.len()
-    }
-
-    /// Where the entry at a place stands in its section.
-    pub fn range(&self, index: u64) -> Result<Range<usize>, Undecodable> {
-        self.tables.over(&self.tail).record(index)
-    }
-
-    /// Are these the bytes that were written there?
-    pub fn is_sound(&self, index: u64, record: &[u8]) -> bool {
-        let sum = usize::try_from(index).ok().and_then(|index| self.sums.get(index));
-        sum.is_some_and(|sum| *sum == crc32fast::hash(record))
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.tail.capacity() + self.streams.capacity() * size_of::<Row>()
     }
 
     /// The entry at a place, out of its bytes, if it is of this identity.
-    pub fn entry(&self, index: u64, record: &[u8], identity: &Identity) -> Result<Option<Entry>, Undecodable> {
-        self.read(index, record, identity, Much::Whole)
-    }
-
     pub(super) fn read(
         &self,
         index: u64,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::codec::{Sections, encode};
+use super::codec::{Sections, encode_for};
 use super::disk::Disk;
 use super::expiry::Segment;
 use super::log::{FrameNumber, Log};
@@ -93,12 +93,7 @@ impl<D: Disk> Writing<D> {
             if let Err(error) = &outcome {
                 self.shared.durable.fail(error.clone());
             }
-            let is_durable = outcome.is_ok();
             promise.keep(outcome);
-            // Nobody waits for this: until it is over the commit itself is looked at.
-            if is_durable {
-                self.shared.frames.keep(frame, &self.log.spot(), &self.sections.lasting, &write);
-            }
             self.shared.under_way.over(frame);
         }
         self.log
@@ -106,10 +101,12 @@ impl<D: Disk> Writing<D> {
 
     fn write(&mut self, frame: FrameNumber, write: &Write, expiring: Option<Segment>) -> Result<(), StoreError> {
         self.shared.durable.sound()?;
-        encode(write, &mut self.sections);
+        let frames = &self.shared.frames;
+        let fronts = encode_for(write, &mut self.sections, frames.keeps());
         let Sections { lasting, expiring: section } = &self.sections;
         let written = self.log.append_claimed(lasting, section)?;
         assert_eq!(written, frame, "frames are written as they were numbered");
+        frames.keep(frame, fronts);
         self.shared.settled(frame, expiring, (lasting.len() + section.len()) as u64);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Frames of the log for those who want an entry or an attempt out of them, the last ones asked for kept in memory.
 //!
-//! An entry that was written lately is found by its front, if whoever asks has its document, and then nothing is read; else by the
-//! card of its frame, with which it is read alone; else the whole frame is read.
+//! An entry that was written lately is found by its front, if whoever asks has its document, and then nothing is read; else the
+//! whole frame is read.
 //!
 //! What holds: every frame was checked by the log's reader before it came here. Memory is bounded in bytes; the frame that
 //! nobody asked for longest goes first, and one that is larger than the bound is read but not kept.
@@ -15,21 +15,19 @@ use hapax_core::entry::Entry;
 use hapax_core::event::Identity;
 use hapax_core::facts::{Brought, Sought};
 
-use super::cards::{Cards, Led};
-use super::codec::{Directory, Expiring, Fronts, Lasting, Undecodable};
+use super::codec::{Expiring, Fronts, Lasting, Undecodable};
 use super::disk::Disk;
 use super::index::table::Place;
-use super::log::{Frame, FrameNumber, Reader, Spot};
-use super::ring::{Ring, Weighs};
-use crate::seam::{StoreError, Write};
+use super::log::{Frame, FrameNumber, Reader};
+use super::ring::Ring;
+use crate::seam::StoreError;
 
 /// Frames, by their numbers.
 pub(super) struct Frames<D: Disk> {
     log: Reader<D>,
     kept: Mutex<Kept>,
-    cards: Cards<D::File>,
-    fronts: Mutex<Ring<Fronts>>,
-    /// The last frame that is kept when it is written, unless somebody asks for an entry before.
+    fronts: Mutex<Ring>,
+    /// The last frame whose fronts are kept, unless something is repeated before.
     keep_to: AtomicU64,
     bytes_max: usize,
 }
@@ -48,12 +46,6 @@ impl<'w> Wanted<'w> {
     }
 }
 
-impl Weighs for Fronts {
-    fn bytes(&self) -> usize {
-        Self::bytes(self)
-    }
-}
-
 #[derive(Debug, Default)]
 struct Kept {
     frames: HashMap<FrameNumber, (u64, Arc<Frame>)>,
@@ -63,21 +55,13 @@ struct Kept {
     bytes: usize,
 }
 
-/// Beside the memory for frames there is one part in so many for cards. A card takes about a thirtieth of its frame, so that is
-/// enough for several times as many.
-const CARDS: usize = 4;
-
-/// So many entries of one frame are read each by itself; for more it is quicker to read all of it.
-const FEW: usize = 32;
-
-/// So many frames are kept after an entry was asked for. Where nothing is repeated, to keep them would cost a fifth of all that an
-/// event costs.
+/// Of so many frames the fronts are kept after a repeat. Where nothing is repeated that would be for nothing.
 const KEPT_AFTER: u64 = 1024;
 
 impl<D: Disk> Frames<D> {
     pub(super) fn new(log: Reader<D>, bytes_max: usize) -> Self {
-        let (cards, fronts) = (Cards::new(bytes_max / CARDS), Mutex::new(Ring::new(bytes_max)));
-        Self { log, kept: Mutex::default(), cards, fronts, keep_to: AtomicU64::new(0), bytes_max }
+        let fronts = Mutex::new(Ring::new(bytes_max));
+        Self { log, kept: Mutex::default(), fronts, keep_to: AtomicU64::new(0), bytes_max }
     }
 
     pub(super) fn log(&self) -> &Reader<D> {
@@ -88,7 +72,7 @@ impl<D: Disk> Frames<D> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fronts(&self) -> MutexGuard<'_, Ring<Fronts>> {
+    fn fronts(&self) -> MutexGuard<'_, Ring> {
         self.fronts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,25 +90,21 @@ impl<D: Disk> Frames<D> {
 
     /// The log has other bytes for these by now.
     pub(super) fn forget(&self, numbers: &RangeInclusive<FrameNumber>) {
-        self.cards.forget(numbers);
         let mut kept = self.kept();
         let gone: Vec<_> = kept.frames.keys().filter(|number| numbers.contains(number)).copied().collect();
         gone.into_iter().for_each(|number| kept.remove(number));
     }
 
-    /// Keeps the card of a frame that was just written, and the fronts of its entries. A section that is not what it should be has
-    /// neither, and whoever reads the frame is told.
-    ///
-    /// While nobody asks for entries nothing is kept; who asks then has to read a frame.
-    pub(super) fn keep(&self, number: FrameNumber, spot: &Spot, lasting: &[u8], write: &Write) {
-        if number.0 > self.keep_to.load(Ordering::Relaxed) {
-            return;
+    /// Are the fronts of the next frame worth keeping? While nothing is repeated they are not; the first repeat then reads a frame.
+    pub(super) fn keeps(&self) -> bool {
+        self.log.last().0 < self.keep_to.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the fronts of a frame that was just written.
+    pub(super) fn keep(&self, number: FrameNumber, fronts: Option<Fronts>) {
+        if let Some(fronts) = fronts {
+            self.fronts().push(number, fronts);
         }
-        let directory = Directory::of(lasting).ok().map(Arc::new);
-        self.cards.add(number, spot, directory.as_ref(), || self.log.open_segment(spot.segment).ok());
-        let entries = write.streams.iter().flat_map(|stream| &stream.changes.entries);
-        let fronts = directory.and_then(|directory| Fronts::of(lasting, directory, entries).ok());
-        self.fronts().push(number, fronts.map(Arc::new));
     }
 
     /// The entry at a place, if it is of this identity.
@@ -142,8 +122,10 @@ impl<D: Disk> Frames<D> {
         wanted: &[Wanted<'_>],
         mut found: impl FnMut(usize, Arc<Entry>),
     ) -> Result<(), StoreError> {
-        self.keep_to.store(self.log.last().0 + KEPT_AFTER, Ordering::Relaxed);
-        let (mut room, mut whole) = (Vec::new(), None);
+        if wanted.iter().any(|it| it.brought.is_some()) {
+            self.keep_to.store(self.log.last().0 + KEPT_AFTER, Ordering::Relaxed);
+        }
+        let mut room = Vec::new();
         let fronts = self.fronts().get(number);
         let mut others = Vec::new();
         for (which, it) in wanted.iter().enumerate() {
@@ -160,22 +142,13 @@ impl<D: Disk> Frames<D> {
                 Err(_) => others.push((which, it)),
             }
         }
-        let card = if others.len() <= FEW { self.cards.get(number) } else { None };
+        if others.is_empty() {
+            return Ok(());
+        }
+        let frame = self.get(number)?;
+        let lasting = lasting(&frame)?;
         for (which, Wanted { index, identity, .. }) in others {
-            match card.as_ref().map(|card| card.entry(*index, identity, &mut room)) {
-                Some(Led::To(entry)) => found(which, entry),
-                Some(Led::Elsewhere) => {}
-                Some(Led::Astray) | None => {
-                    let frame = match whole.take() {
-                        Some(frame) => frame,
-                        None => self.get(number)?,
-                    };
-                    if let Some(entry) = entry_of(&frame, &lasting(&frame)?, *index, identity)? {
-                        found(which, entry);
-                    }
-                    whole = Some(frame);
-                }
-            }
+            entry_of(&frame, &lasting, *index, identity)?.into_iter().for_each(|entry| found(which, entry));
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ pub use survey::{Met, Surveyed, bytes, survey};
 use hapax_core::planted;
 
 use crate::embedded::disk::{Disk, DiskFile, Sectors};
-use format::{HEADER, Header, Link, Mark, SECTOR, Section};
+use format::{Header, Link, Mark, SECTOR, Section};
 use reserve::Reserve;
 use segment::{DIR, FIRST};
 use spare::{Ready, SPARE, Slot};
@@ -116,8 +116,6 @@ pub struct Log<D: Disk> {
     compacting: Arc<Mutex<()>>,
     next: FrameNumber,
     link: Link,
-    /// Where the last frame begins; nowhere in particular before the first.
-    last_at: u64,
     /// Where the next frame begins, in the file of the last segment.
     end: u64,
     /// How long that file is: a frame that does not fit begins another.
@@ -126,15 +124,6 @@ pub struct Log<D: Disk> {
     buffer: Sectors,
     /// Shared with what is under way in other threads, for as long as it is: the next process must not meet it.
     lock: Arc<D::Lock>,
-}
-
-/// Where what lasts of a frame is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
-    /// The first frame of its segment.
-    pub segment: FrameNumber,
-    /// Where it begins in that file.
-    pub at: u64,
 }
 
 /// What is done beside the one that writes, from other threads.
@@ -229,7 +218,6 @@ impl<D: Disk> Log<D> {
         let (number, link) = (header.number, header.link(&self.reader.id()));
         self.reader.fatal("writing the witness", self.witness.put(number, &link))?;
         self.reader.show(number, self.end);
-        self.last_at = self.end;
         self.end += header.extent();
         self.next = number.next();
         self.link = link;
@@ -259,11 +247,6 @@ impl<D: Disk> Log<D> {
         self.reader.add_segment(self.next);
         self.end = FIRST;
         Ok(())
-    }
-
-    /// Where the frame that was written last is.
-    pub fn spot(&self) -> Spot {
-        Spot { segment: self.reader.segment_of(self.reader.last()), at: self.last_at + HEADER as u64 }
     }
 
     /// What sets this log apart from every other one.

@@ -1,15 +1,16 @@
+use std::sync::Arc;
+
 use hapax_core::event::digest;
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::tests::{any, encoded};
+use crate::codec::tests::any;
+use crate::codec::{Sections, encode_for};
 use crate::seam::Write;
 
 fn fronts(write: &Write) -> (Fronts, Vec<Arc<Entry>>) {
-    let section = encoded(write).lasting;
-    let directory = Arc::new(Directory::of(&section).expect("a directory"));
-    let entries: Vec<_> = write.streams.iter().flat_map(|stream| stream.changes.entries.iter().cloned()).collect();
-    (Fronts::of(&section, directory, entries.iter()).expect("fronts"), entries)
+    let entries = write.streams.iter().flat_map(|stream| stream.changes.entries.iter().cloned()).collect();
+    (encode_for(write, &mut Sections::default(), true).expect("fronts"), entries)
 }
 
 proptest! {

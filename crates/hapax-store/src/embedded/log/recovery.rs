@@ -122,22 +122,8 @@ fn enter<D: Disk>(disk: D, options: Options, lock: D::Lock) -> Result<(Log<D>, O
     let (spare, compacting, lock) = (Slot::new(), Arc::default(), Arc::new(lock));
     spare.filled(end, capacity);
     let buffer = Sectors::default();
-    let log = Log {
-        reader,
-        options,
-        file,
-        witness,
-        reserve,
-        spare,
-        compacting,
-        next,
-        link,
-        last_at: end,
-        end,
-        capacity,
-        buffer,
-        lock,
-    };
+    let log =
+        Log { reader, options, file, witness, reserve, spare, compacting, next, link, end, capacity, buffer, lock };
     Ok((log, Opened { frames: last.0, cut, warnings }))
 }
 
