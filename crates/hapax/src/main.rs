@@ -18,6 +18,7 @@ mod keys;
 mod lanes;
 mod migrate;
 mod outcome;
+mod pages;
 mod paint;
 mod place;
 mod progress;

@@ -22,6 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::block_in_place;
 
 use crate::outcome::Outcome;
+use crate::pages;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::settings::{Database, Kept, Settings};
@@ -70,7 +71,11 @@ pub(crate) async fn run(
         Place::Directory(directory) => {
             let store = open_with(directory, kept.directory.clone())?.flow();
             let upkeep = store.upkeep();
-            let due = Due { step: move |now| upkeep.step(now), pause: PAUSE };
+            let step = move |now| {
+                pages::fit(upkeep.ids());
+                upkeep.step(now)
+            };
+            let due = Due { step, pause: PAUSE };
             let (stores, failed) = kept_up(vec![store], due, config, listening, stop).await?;
             let closed = stores.into_iter().try_for_each(Embedded::close);
             match failed {

@@ -176,6 +176,11 @@ impl<D: Disk> Upkeep<D> {
         self.shared.work().closed
     }
 
+    /// How many ids there are.
+    pub fn ids(&self) -> u64 {
+        self.shared.index.ids.records()
+    }
+
     /// Bytes in memory for the index: the newest records of the tables, and the filters of the others.
     pub fn index_memory_bytes(&self) -> u64 {
         self.shared.index.memory_bytes()

@@ -31,6 +31,7 @@ use serde_json::json;
 use super::clock::now;
 use super::made::{Made, Maker, Shape};
 use crate::outcome::Outcome;
+use crate::pages;
 use crate::progress::Progress;
 use crate::say;
 use crate::serve;
@@ -102,6 +103,7 @@ pub(super) fn run(shape: &Shape, plan: &Plan<'_>) -> anyhow::Result<Outcome> {
             if upkeep.is_closed() {
                 break;
             }
+            pages::fit(upkeep.ids());
             if !more {
                 std::thread::park_timeout(Duration::from_millis(5));
             }
