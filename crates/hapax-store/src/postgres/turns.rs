@@ -1,11 +1,11 @@
 //! The row that each turn writes under an id of its own, and what it says after a COMMIT that broke off.
 //!
 //! What holds: the same id is written again on another connection. If the turn's transaction still runs, the database lets this
-//! wait for its end; if it was committed, the row is there, and this writes nothing; if not, it is written here, and that
-//! transaction can never be committed, because its own row would be the second. So the answer is final. The events' ids say
-//! nothing: another server may have committed them.
+//! wait for its end; if it was committed, the row is there, and this changes nothing; if not, it is written here, and that
+//! transaction can never be committed, because its own row would be the second. So the answer is final, and the same however often it
+//! is asked for: an answer can get lost, and the row that the question left is not the turn's. Its time says whose it is. The
+//! events' ids say nothing: another server may have committed them.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use tokio_postgres::{Error, Row};
@@ -15,14 +15,17 @@ use super::connect::said;
 use super::line::Line;
 use crate::seam::{StoreError, StreamKey};
 
-/// Writes a turn's row, with the database's time: it is deleted a day later, and by nobody's clock earlier.
+/// Writes a turn's row, with the database's time in whole microseconds: it is deleted a day later, and by nobody's clock earlier.
+/// Answers with the transaction that it is written in.
 pub(super) const INSERT: &str = "INSERT INTO turns (tenant, stream, turn, at) VALUES ($1, $2, $3, \
-                                 (extract(epoch FROM clock_timestamp()) * 1000000000)::int8)";
+                                 (extract(epoch FROM clock_timestamp()) * 1000000)::int8 * 1000) RETURNING txid_current()";
 
-/// The same, and answers with the transaction that it is written in.
-pub(super) static INSERT_TOLD: LazyLock<String> = LazyLock::new(|| format!("{INSERT} RETURNING txid_current()"));
+/// Writes the row of one who asks, a nanosecond later, if there is none. Answers whether the row that is there is the turn's.
+const ASK: &str = "INSERT INTO turns (tenant, stream, turn, at) VALUES ($1, $2, $3, \
+                   (extract(epoch FROM clock_timestamp()) * 1000000)::int8 * 1000 + 1) \
+                   ON CONFLICT (tenant, stream, partition, turn) DO UPDATE SET at = turns.at RETURNING at % 1000 = 0";
 
-/// What [`INSERT_TOLD`] answers, as a row shows it: without what counts how often the numbers came round.
+/// What [`INSERT`] answers, as a row shows it: without what counts how often the numbers came round.
 pub(super) fn read_xid(row: &Row) -> Result<u32, Error> {
     Ok(row.try_get::<_, i64>(0)?.cast_unsigned() as u32)
 }
@@ -70,9 +73,8 @@ async fn find_out(line: &Line, turn: &Turn) -> Result<bool, StoreError> {
 
 async fn ask(line: &Line, turn: &Turn) -> Result<bool, String> {
     let client = line.client().await.map_err(|error| error.to_string())?;
-    let sql = format!("{INSERT} ON CONFLICT DO NOTHING");
-    let statement = client.prepare_cached(&sql).await.map_err(|error| said(&error))?;
+    let statement = client.prepare_cached(ASK).await.map_err(|error| said(&error))?;
     let Turn { place, id } = turn;
-    let written = client.execute(&statement, &[&&*place.tenant, &&*place.stream, id]).await;
-    Ok(written.map_err(|error| said(&error))? == 0)
+    let row = client.query_one(&statement, &[&&*place.tenant, &&*place.stream, id]).await;
+    row.and_then(|row| row.try_get(0)).map_err(|error| said(&error))
 }

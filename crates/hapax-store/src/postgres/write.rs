@@ -458,7 +458,7 @@ impl Batches {
             client.prepare_cached(lookups).await?,
             client.prepare_cached(attempts).await?,
         ];
-        let insert = client.prepare_cached(&turns::INSERT_TOLD).await?;
+        let insert = client.prepare_cached(turns::INSERT).await?;
         let (tenant, stream) = (&*turn.place.tenant, &*turn.place.stream);
         let values: [&(dyn ToSql + Sync); 3] = [&tenant, &stream, &turn.id];
         let check = match &held.rests {

@@ -1,8 +1,9 @@
 //! A proxy between a server and its database that breaks a connection off in the middle of a COMMIT, at a byte of choice.
 //!
 //! What a flight is: all that one side says before the other says anything. The flight that is cut is the one with the COMMIT in it,
-//! of a connection that has carried a given text before or in it, so that nobody else's commit is cut instead. Understands
-//! just enough of the protocol for that: messages with their lengths, in plain text.
+//! of a connection that has carried a given text before or in it, so that nobody else's commit is cut instead. If asked to, it also
+//! keeps back what the database answers when it is asked what became of that commit, once. Understands just enough of the protocol
+//! for that: messages with their lengths, in plain text.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -31,6 +32,8 @@ struct Plan {
     closed: bool,
     /// After a cut nobody gets through.
     close_after: bool,
+    /// After a cut the first answer to the question what became of the commit does not get through.
+    keeps_back: bool,
     /// The lengths of the last flight with a COMMIT that carried the text, and of its answer.
     lengths: (usize, usize),
     done: bool,
@@ -72,6 +75,16 @@ impl Proxy {
         *locked(&self.plan) = Plan { cut, text, close_after, ..Plan::default() };
     }
 
+    /// After the cut that is planned the question what became of the commit reaches the database, and its answer nobody.
+    pub fn keep_back(&self) {
+        locked(&self.plan).keeps_back = true;
+    }
+
+    /// Was there such a question, if one was waited for?
+    pub fn was_kept_back(&self) -> bool {
+        !locked(&self.plan).keeps_back
+    }
+
     /// Everybody gets through again.
     pub fn open(&self) {
         locked(&self.plan).closed = false;
@@ -100,6 +113,8 @@ struct Link {
 struct State {
     /// Has the watched text gone through?
     marked: bool,
+    /// Was the question prepared here?
+    asks: bool,
     /// The answer to the flight that is watched: how long it is so far, and where it is to be cut.
     answer: Option<(usize, Option<usize>)>,
 }
@@ -151,6 +166,15 @@ impl Link {
     fn cut(&self, flight: &[u8]) -> Option<Cut> {
         let mut plan = locked(&self.plan);
         let mut state = locked(&self.state);
+        if plan.done && plan.keeps_back {
+            // It is prepared in one flight, and asked in the next.
+            if state.asks {
+                plan.keeps_back = false;
+                state.answer = Some((0, Some(0)));
+            }
+            state.asks |= holds(flight, b"INSERT INTO turns") && holds(flight, b"ON CONFLICT");
+            return None;
+        }
         state.marked |= !plan.text.is_empty() && holds(flight, &plan.text);
         if !state.marked || plan.done || !has_commit(flight) {
             return None;
