@@ -25,7 +25,8 @@ use crate::seam::StoreError;
 /// When the index is written. Every start may choose anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpkeepOptions {
-    /// The tables are written when the log has grown by so much since: what a start inserts again is bounded by it.
+    /// The tables are written when the log has grown by so much since, and ids by twice as much unless they have filled their
+    /// memory meanwhile: what a start inserts again is bounded by it.
     pub flush_log_bytes: u64,
     /// A snapshot is written when the log has grown by so much since the last, or by twice its size: what a start applies
     /// again is bounded by it, and writing snapshots costs at most half of writing the log.
@@ -36,7 +37,7 @@ pub struct UpkeepOptions {
 
 impl Default for UpkeepOptions {
     fn default() -> Self {
-        Self { flush_log_bytes: 256 << 20, snapshot_log_bytes: 64 << 20, snapshot_piece: 2_000 }
+        Self { flush_log_bytes: 384 << 20, snapshot_log_bytes: 64 << 20, snapshot_piece: 2_000 }
     }
 }
 
@@ -56,6 +57,8 @@ pub(super) struct Work<F> {
     /// How much of the log had been applied when the tables were last written, and the snapshot.
     flushed_at: u64,
     snapshot_at: u64,
+    /// The last frame at that time, or when the upkeep began.
+    flushed_to: Option<FrameNumber>,
     /// The last snapshot that is whole.
     snapshot_frame: Option<FrameNumber>,
     snapshot_bytes: u64,
@@ -83,6 +86,7 @@ impl<F: DiskFile> Work<F> {
             turn: 0,
             flushed_at: 0,
             snapshot_at: 0,
+            flushed_to: None,
             snapshot_frame: snapshot.map(|(frame, _)| frame),
             snapshot_bytes: snapshot.map_or(0, |(_, bytes)| bytes),
             writing: None,
@@ -195,19 +199,22 @@ impl<D: Disk> Shared<D> {
     }
 
     fn flush_if_due(&self, work: &mut Work<D::File>) -> Result<bool, StoreError> {
-        let applied = self.live().bytes;
-        if applied - work.flushed_at < work.options.flush_log_bytes {
+        let (applied, bytes) = {
+            let live = self.live();
+            (live.applied, live.bytes)
+        };
+        let before = *work.flushed_to.get_or_insert(applied);
+        if bytes - work.flushed_at < work.options.flush_log_bytes {
             return Ok(false);
         }
-        self.flush()?;
-        work.flushed_at = applied;
+        self.sound(self.index.flush_old(before, |frame| self.await_durable(frame)))?;
+        (work.flushed_at, work.flushed_to) = (bytes, Some(applied));
         Ok(true)
     }
 
-    /// Writes the tables. What they say of a frame must not outlive it.
-    fn flush(&self) -> Result<(), StoreError> {
-        let durable = |frame| self.durable.wait(frame).map_err(|error| TableError::Io(error.to_string()));
-        self.sound(self.index.flush(durable))
+    /// What the tables say of a frame must not outlive it.
+    fn await_durable(&self, frame: FrameNumber) -> Result<(), TableError> {
+        self.durable.wait(frame).map_err(|error| TableError::Io(error.to_string()))
     }
 
     fn snapshot_if_due(&self, work: &mut Work<D::File>) -> Result<bool, StoreError> {
@@ -266,7 +273,7 @@ impl<D: Disk> Shared<D> {
         if self.spoiled.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.flush()?;
+        self.sound(self.index.flush(|frame| self.await_durable(frame)))?;
         let (applied, bytes) = {
             let live = self.live();
             (live.applied, live.bytes)
