@@ -15,8 +15,9 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
+use tokio_util::io::poll_read_buf;
 
 use super::answering::Answering;
 use super::chunks::Chunks;
@@ -27,10 +28,10 @@ use crate::config::Limits;
 use crate::http::malformed;
 use crate::metrics::Metrics;
 
-/// What is read at once: a usual head, and the beginning of its body.
+/// What is read at once: a usual head, and an event behind it. Every connection holds so much, also while nothing comes.
 const READ_BYTES: usize = 8 << 10;
 /// The most that is read at once into hyper's own buffer.
-const PIECE_BYTES: usize = 64 << 10;
+const PIECE_BYTES: u64 = 64 << 10;
 
 /// The bytes' way, with a guard.
 pub(super) struct Door<I> {
@@ -186,11 +187,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
 
     /// Reads something more. Answers how much; nothing is the end.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let mut bytes = [0; READ_BYTES];
-        let mut piece = ReadBuf::new(&mut bytes);
-        ready!(Pin::new(&mut self.io).poll_read(context, &mut piece))?;
-        self.held.extend_from_slice(piece.filled());
-        Poll::Ready(Ok(piece.filled().len()))
+        self.held.reserve(READ_BYTES);
+        poll_read_buf(Pin::new(&mut self.io), context, &mut self.held)
     }
 
     /// Ready when the deadline is over for what is waited for now.
@@ -247,13 +245,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
     /// Reads a body of known length without holding it in between.
     fn poll_straight(&mut self, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Left::Length(left) = &mut self.body else { return Poll::Ready(Ok(())) };
-        let room = out.remaining().min(PIECE_BYTES);
-        let room = usize::try_from(*left).map_or(room, |left| left.min(room));
-        let mut piece = ReadBuf::new(out.initialize_unfilled_to(room));
-        ready!(Pin::new(&mut self.io).poll_read(context, &mut piece))?;
-        let count = piece.filled().len();
-        *left -= count as u64;
-        out.advance(count);
+        let before = out.filled().len();
+        let mut piece = (&mut self.io).take((*left).min(PIECE_BYTES));
+        ready!(Pin::new(&mut piece).poll_read(context, out))?;
+        *left -= (out.filled().len() - before) as u64;
         Poll::Ready(Ok(()))
     }
 

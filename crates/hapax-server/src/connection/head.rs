@@ -70,18 +70,26 @@ fn request_line(line: &[u8]) -> Result<bool, Problem> {
     if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
         return Err(malformed("the method is no word"));
     }
-    let unreadable = || malformed("the address cannot be read");
-    let uri = Uri::try_from(target).map_err(|_| unreadable())?;
-    // A name alone is an address only for tunnels.
-    let is_name = uri.scheme().is_none() && uri.authority().is_some() && method != b"CONNECT";
-    if is_name || !target.iter().all(u8::is_ascii_graphic) {
-        return Err(unreadable());
+    if !is_plain_path(target) {
+        let unreadable = || malformed("the address cannot be read");
+        let uri = Uri::try_from(target).map_err(|_| unreadable())?;
+        // A name alone is an address only for tunnels.
+        let is_name = uri.scheme().is_none() && uri.authority().is_some() && method != b"CONNECT";
+        if is_name || !target.iter().all(u8::is_ascii_graphic) {
+            return Err(unreadable());
+        }
     }
     match version {
         b"HTTP/1.1" => Ok(true),
         b"HTTP/1.0" => Ok(false),
         _ => Err(malformed("this server speaks HTTP/1.1 and HTTP/1.0")),
     }
+}
+
+/// A path as nearly all are, which nobody reads in two ways.
+fn is_plain_path(target: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
+    target.starts_with(b"/") && target.iter().all(is_plain)
 }
 
 /// Name and value of a header.
