@@ -120,33 +120,32 @@ fn unpacked(coding: Coding, packed: &[u8], bytes: &[u8]) {
 fn cut(headers: &HeaderMap, body: &[u8], documents: &Documents) {
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or("application/json");
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    assert!(!documents.single || documents.list.len() == 1, "one event is one document");
-    assert!(documents.list.len() <= EVENTS_MAX, "and a batch has no more than is taken");
+    assert!(!documents.single || documents.len() == 1, "one event is one document");
+    assert!(documents.len() <= EVENTS_MAX, "and a batch has no more than is taken");
     match essence.as_str() {
         "application/cloudevents-batch+json" => {
             if let Ok(read) = parse(body) {
-                assert_eq!((read.root().kind(), read.root().len()), (Kind::Array, documents.list.len()));
+                assert_eq!((read.root().kind(), read.root().len()), (Kind::Array, documents.len()));
             }
         }
-        "application/cloudevents+json" => assert_eq!(&*documents.list[0], body.trim_ascii()),
-        _ if is_binary(headers) => structured(headers, kind, &essence, body, &documents.list[0]),
+        "application/cloudevents+json" => assert_eq!(documents.get(0), Some(body.trim_ascii())),
+        _ if is_binary(headers) => structured(headers, kind, &essence, body, documents.get(0).unwrap_or_default()),
         "application/x-ndjson" | "application/jsonl" | "application/ndjson" => {
             let lines: Vec<&[u8]> =
                 body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|it| !it.is_empty()).collect();
-            let list = &documents.list;
-            assert!(
-                list.len() == lines.len() && list.iter().zip(lines).all(|(one, line)| **one == *line),
-                "a line each"
-            );
+            assert!(documents.iter().eq(lines), "a line each");
         }
         _ => json(body, documents),
     }
-    for (index, document) in documents.list.iter().enumerate() {
-        let is_its_own = documents.node(index).is_none_or(|node| node.raw().as_bytes() == &**document);
+    for (index, document) in documents.iter().enumerate() {
+        let is_its_own = documents.node(index).is_none_or(|node| node.raw().as_bytes() == document);
         assert!(is_its_own, "what was scanned is the document");
-        assert!(is_binary(headers) || body.windows(document.len().max(1)).any(|it| *it == **document), "as it came");
+        assert!(is_binary(headers) || body.windows(document.len().max(1)).any(|it| it == document), "as it came");
     }
-    judged(Contract::from_toml("preset = \"cloudevents\"").expect("a preset").contract, &documents.list);
+    judged(
+        Contract::from_toml("preset = \"cloudevents\"").expect("a preset").contract,
+        &documents.iter().map(Arc::from).collect::<Vec<_>>(),
+    );
 }
 
 /// Another parser counts the same documents.
@@ -161,10 +160,10 @@ fn json(body: &[u8], documents: &Documents) {
     match batch {
         Some(batch) => {
             let raws: Vec<&[u8]> = batch.items().map(|it| it.raw().as_bytes()).collect();
-            assert_eq!(raws, documents.list.iter().map(|it| &**it).collect::<Vec<_>>());
+            assert_eq!(raws, documents.iter().collect::<Vec<_>>());
             assert!(!documents.single);
         }
-        None => assert!(documents.single && *documents.list[0] == *body.trim_ascii(), "one event is the body"),
+        None => assert!(documents.single && documents.get(0) == Some(body.trim_ascii()), "one event is the body"),
     }
 }
 

@@ -348,7 +348,7 @@ fn is_final(error: &StoreError) -> bool {
 
 fn events_of(request: &Request) -> usize {
     match &request.ask {
-        Ask::Submit(submission) => submission.documents.len().max(1),
+        Ask::Submit(submission) => (submission.documents.len() + submission.events.len()).max(1),
         Ask::PutContract { .. }
         | Ask::Correct(_)
         | Ask::Close { .. }

@@ -103,6 +103,12 @@ impl<'t> Batch<'t> {
         self.elements.iter().map(move |it| &text[it.start as usize..it.end as usize])
     }
 
+    /// One of them as written.
+    pub fn raw_at(&self, index: usize) -> Option<&'t str> {
+        let text = self.text;
+        self.elements.get(index).map(|it| &text[it.start as usize..it.end as usize])
+    }
+
     /// What is in an element, if that is known.
     pub fn node(&self, index: usize) -> Option<Node<'_>> {
         let cell = self.elements.get(index)?.cell?;

@@ -2,9 +2,10 @@
 //!
 //! A body is scanned once: what a document says stays on the tape of its batch until it is read. Whether it is JSON at
 //! all, and what is said of one that is not, is `serde_json`'s: a body that cannot be scanned is given to it.
+//!
+//! Documents are parts of the body. Whoever reads one copies it then, because it is hashed next and should be near.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use hapax_core::json::{Batch, NoBatch, Node};
 use hapax_core::problem::{Problem, ProblemCode};
@@ -17,12 +18,18 @@ use super::{cloudevents, malformed};
 /// The documents of a request.
 #[derive(Debug)]
 pub struct Documents<'b> {
-    /// Each as the bytes that came, in their order.
-    pub list: Vec<Arc<[u8]>>,
     /// One event is answered with its receipt, several with a batch.
     pub single: bool,
-    /// What was scanned of them, in the same order.
-    scanned: Option<Batch<'b>>,
+    form: Form<'b>,
+}
+
+/// How far they were looked at.
+#[derive(Debug)]
+enum Form<'b> {
+    /// Into each of them.
+    Scanned(Batch<'b>),
+    /// Where they begin and end.
+    Cut(Vec<Cow<'b, [u8]>>),
 }
 
 impl<'b> Documents<'b> {
@@ -42,24 +49,52 @@ impl<'b> Documents<'b> {
     }
 
     fn of_cloud_events(self) -> Result<Self, Problem> {
-        self.list.iter().try_for_each(|document| cloudevents::check_structured(document))?;
+        self.iter().try_for_each(cloudevents::check_structured)?;
         Ok(self)
     }
 
     /// One event.
-    pub fn one(document: impl Into<Arc<[u8]>>) -> Self {
-        Self { list: vec![document.into()], single: true, scanned: None }
+    pub fn one(document: impl Into<Cow<'b, [u8]>>) -> Self {
+        Self { single: true, form: Form::Cut(vec![document.into()]) }
     }
 
     /// Each of them scanned.
     fn scanned(batch: Batch<'b>, single: bool) -> Self {
-        let list = batch.raw().map(|raw| Arc::from(raw.as_bytes())).collect();
-        Self { list, single, scanned: Some(batch) }
+        Self { single, form: Form::Scanned(batch) }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        match &self.form {
+            Form::Scanned(batch) => batch.len(),
+            Form::Cut(list) => list.len(),
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Each as the bytes that came, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    /// One of them.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        match &self.form {
+            Form::Scanned(batch) => batch.raw_at(index).map(str::as_bytes),
+            Form::Cut(list) => list.get(index).map(|it| &**it),
+        }
     }
 
     /// What a document says, if it was scanned and is strict JSON.
     pub fn node(&self, index: usize) -> Option<Node<'_>> {
-        self.scanned.as_ref()?.node(index)
+        match &self.form {
+            Form::Scanned(batch) => batch.node(index),
+            Form::Cut(_) => None,
+        }
     }
 
     /// JSON: an object is one event; an array, or an object whose only member is the array `events`, is a batch.
@@ -97,7 +132,7 @@ impl<'b> Documents<'b> {
         match Batch::of(body, max) {
             Ok(batch) => Ok(Self::scanned(batch, false)),
             Err(NoBatch::TooMany) => Err(too_many(max)),
-            Err(NoBatch::NotOne) => Ok(Self { list: elements(body, max)?, single: false, scanned: None }),
+            Err(NoBatch::NotOne) => Ok(Self { single: false, form: Form::Cut(elements(body, max)?) }),
         }
     }
 
@@ -105,14 +140,14 @@ impl<'b> Documents<'b> {
     pub fn lines(body: &'b [u8], max: usize) -> Result<Self, Problem> {
         let lines = body.split(|byte| *byte == b'\n').map(trimmed).filter(|line| !line.is_empty());
         // One more than is taken is enough to be refused.
-        let list: Vec<Arc<[u8]>> = lines.take(max.saturating_add(1)).map(Arc::from).collect();
+        let list: Vec<Cow<'b, [u8]>> = lines.take(max.saturating_add(1)).map(Cow::from).collect();
         if list.len() > max {
             return Err(too_many(max));
         }
         if !list.is_empty() && !list.iter().any(|line| serde_json::from_slice::<&RawValue>(line).is_ok()) {
             return Err(malformed("no line of the body is JSON"));
         }
-        Ok(Self { list, single: false, scanned: None })
+        Ok(Self { single: false, form: Form::Cut(list) })
     }
 }
 
@@ -126,13 +161,13 @@ fn unsupported(kind: &str) -> Problem {
 }
 
 /// The elements of an array; one more than is taken ends the reading.
-fn elements(body: &[u8], max: usize) -> Result<Vec<Arc<[u8]>>, Problem> {
-    struct Elements<'l> {
-        list: &'l mut Vec<Arc<[u8]>>,
+fn elements(body: &[u8], max: usize) -> Result<Vec<Cow<'_, [u8]>>, Problem> {
+    struct Elements<'l, 'b> {
+        list: &'l mut Vec<Cow<'b, [u8]>>,
         max: usize,
     }
 
-    impl<'de> Visitor<'de> for Elements<'_> {
+    impl<'de> Visitor<'de> for Elements<'_, 'de> {
         type Value = ();
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -141,7 +176,7 @@ fn elements(body: &[u8], max: usize) -> Result<Vec<Arc<[u8]>>, Problem> {
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
             while let Some(element) = elements.next_element::<&'de RawValue>()? {
-                self.list.push(Arc::from(element.get().as_bytes()));
+                self.list.push(Cow::from(element.get().as_bytes()));
                 if self.list.len() > self.max {
                     return Err(A::Error::custom("too many"));
                 }

@@ -53,7 +53,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;
     let documents = Documents::of(&call.parts.headers, &body.bytes, app.limits.batch_events_max)?;
-    let count = documents.list.len();
+    let count = documents.len();
     if let Err(reply) = limited::take_events(&app, &call, count) {
         return Ok(reply);
     }
@@ -74,9 +74,9 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     } else {
         read(&documents, &version, &door, &mark)
     };
-    let (Documents { list, single, .. }, dry_run) = (documents, terms.dry_run);
+    let (single, dry_run, unread) = (documents.single, terms.dry_run, Vec::new());
     let caller = terms.caller.clone();
-    let submission = Submission { stream, documents: list, events, terms, single, event_bytes_max };
+    let submission = Submission { stream, documents: unread, events, terms, single, event_bytes_max };
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
     let answer = app.inbox.ask(request, held).await?;
     if !dry_run {
@@ -92,7 +92,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
 /// Reads the documents of a request: by two threads if it is the only one under way and large, so that whoever sends alone has
 /// both processors, and whoever shares them loses nothing to threads.
 fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, mark: &Mark<'_>) -> Vec<Event> {
-    let count = documents.list.len();
+    let count = documents.len();
     if count < SHARED_MIN || !mark.is_alone() {
         return read_some(documents, version, door, 0..count);
     }
@@ -108,7 +108,7 @@ fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, mark: &Ma
 fn read_some(documents: &Documents<'_>, version: &Version, door: &Door<'_>, which: Range<usize>) -> Vec<Event> {
     let mut reader = Reader::new(version, which.len());
     let one = |index: usize| {
-        let document = Arc::clone(&documents.list[index]);
+        let document = Arc::from(documents.get(index).unwrap_or_default());
         let door = Door { spare: door.spare.wrapping_add(index as u128), ..*door };
         match documents.node(index) {
             Some(node) => reader.read_scanned(document, node, &door),

@@ -106,7 +106,7 @@ pub enum Ask {
 pub struct Submission {
     /// The stream.
     pub stream: StreamKey,
-    /// The documents as sent.
+    /// The documents as sent, if nobody has read them yet.
     pub documents: Vec<Arc<[u8]>>,
     /// The documents as read; read again if the contract has moved on.
     pub events: Vec<Event>,

@@ -115,21 +115,23 @@ fn submit(
     let wanted = found.stream(&submission.stream);
     wanted.writes |= !submission.terms.dry_run;
     let Some(version) = version else { return Ok(()) };
-    let is_read = submission.events.len() == submission.documents.len()
-        && submission.events.iter().all(|event| event.version == version.number);
-    if !is_read {
+    let is_stale = submission.events.iter().any(|event| event.version != version.number);
+    if is_stale || !submission.documents.is_empty() {
         let salt = store.salt(&submission.stream.tenant)?.unwrap_or_default();
+        let read = submission.events.drain(..).map(|event| event.document);
+        let unread: Vec<_> = read.chain(submission.documents.drain(..)).collect();
         let event_bytes_max = submission.event_bytes_max;
         let lanes = submission.terms.lanes.clone();
         let covers: &(dyn Fn(&str) -> bool + Sync) = &|lane| lanes.cover(lane);
-        let mut reader = Reader::new(&version, submission.documents.len());
-        let read_one = |(index, document): (usize, &Arc<[u8]>)| {
+        let mut reader = Reader::new(&version, unread.len());
+        let read_one = |(index, document): (usize, Arc<[u8]>)| {
             let spare = spare.wrapping_add(index as u128);
             let door = Door { salt: &salt, now, spare, event_bytes_max, covers };
-            reader.read(Arc::clone(document), &door)
+            reader.read(document, &door)
         };
-        submission.events = submission.documents.iter().enumerate().map(read_one).collect();
+        submission.events = unread.into_iter().enumerate().map(read_one).collect();
     }
+    wanted.needs.identities.reserve(submission.events.len());
     for event in &submission.events {
         wanted.needs.add(&version.contract, event, now);
     }

@@ -5,7 +5,7 @@ use super::*;
 fn check(body: &str, expect: &str) {
     let found = match Documents::json(body.as_bytes(), 10) {
         Ok(it) => {
-            let list: Vec<_> = it.list.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
+            let list: Vec<_> = it.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect();
             format!("{} {}", if it.single { "one" } else { "batch" }, list.join("|"))
         }
         Err(problem) => problem.code.to_owned(),
@@ -49,7 +49,7 @@ fn what_only_the_judge_refuses_is_let_through() {
 
 #[test]
 fn lines_are_documents_and_empty_ones_are_none() {
-    let lines = |text: &str| Documents::lines(text.as_bytes(), 10).map(|it| it.list.len()).map_err(|it| it.code);
+    let lines = |text: &str| Documents::lines(text.as_bytes(), 10).map(|it| it.len()).map_err(|it| it.code);
     assert_eq!(lines("{}\r\n\n{}\nnope\n"), Ok(3));
     assert_eq!(lines(""), Ok(0));
     assert_eq!(lines("nope"), Err("MALFORMED"));
@@ -73,18 +73,18 @@ fn a_cloudevent_is_one_event_whatever_it_looks_like() {
     for body in [r#"{"id":"1"}"#, r#"{"events":[{"id":"1"},{"id":"2"}]}"#, r#"[{"id":"1"},{"id":"2"}]"#, "[]"] {
         let found = Documents::of(&headers, body.as_bytes(), 10).expect("JSON");
         assert!(found.single, "{body}");
-        assert_eq!(found.list, [Arc::from(body.as_bytes())], "{body}");
+        assert_eq!(found.iter().collect::<Vec<_>>(), [body.as_bytes()], "{body}");
     }
 }
 
 /// Is it one event, and the documents.
-type Pieces = (bool, Vec<Arc<[u8]>>);
+type Pieces = (bool, Vec<Vec<u8>>);
 
 /// As they were cut before they were scanned: by `serde_json` alone.
 fn cut_by_serde(body: &[u8], max: usize) -> Result<Pieces, Problem> {
     let whole = || {
         serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?;
-        Ok((true, vec![Arc::from(trimmed(body))]))
+        Ok((true, vec![trimmed(body).to_vec()]))
     };
     let start = body.iter().position(|byte| !byte.is_ascii_whitespace());
     let list = match start.map(|at| body[at]) {
@@ -96,20 +96,20 @@ fn cut_by_serde(body: &[u8], max: usize) -> Result<Pieces, Problem> {
         },
         Some(_) => return whole(),
     };
-    Ok((false, list))
+    Ok((false, list.into_iter().map(Cow::into_owned).collect()))
 }
 
 fn compare(body: &[u8], max: usize) {
     let shown = String::from_utf8_lossy(body);
     let found = Documents::json(body, max);
     if let Ok(documents) = &found {
-        for (index, document) in documents.list.iter().enumerate() {
+        for (index, document) in documents.iter().enumerate() {
             let alone = hapax_core::json::parse(document);
             let raw = documents.node(index).map(|node| node.raw().as_bytes());
-            assert!(raw.is_none_or(|raw| raw == &**document && alone.is_ok()), "{shown}");
+            assert!(raw.is_none_or(|raw| raw == document && alone.is_ok()), "{shown}");
         }
     }
-    let found = found.map(|it| (it.single, it.list)).map_err(|it| (it.code, it.detail));
+    let found = found.map(|it| (it.single, it.iter().map(<[u8]>::to_vec).collect())).map_err(|it| (it.code, it.detail));
     assert_eq!(found, cut_by_serde(body, max).map_err(|it| (it.code, it.detail)), "{shown}");
 }
 
