@@ -168,6 +168,13 @@ impl Facts {
         self.changes.entries.reserve(events);
     }
 
+    /// The same for so many lanes.
+    pub fn reserve_lanes(&mut self, lanes: usize) {
+        self.lanes.reserve(lanes);
+        self.slots.reserve(lanes);
+        self.touched.reserve(lanes);
+    }
+
     /// A store hands in an entry whose id was asked for.
     pub fn load_original(&mut self, entry: Arc<Entry>) {
         self.originals.put(entry);

@@ -37,6 +37,7 @@ pub(super) struct Case<'f> {
 }
 
 impl<'f> Case<'f> {
+    #[inline(always)]
     pub(super) fn open(facts: &'f Facts, event: &'f Event, now: Time, force: bool) -> Self {
         let slot = facts.slot(event.lane.as_deref().unwrap_or_default());
         let (before, gaps) = facts.lane_at(slot);
@@ -111,6 +112,7 @@ impl<'f> Case<'f> {
     }
 
     /// What is different once the event is in.
+    #[inline(always)]
     pub(super) fn close(self, mode: Mode) -> Acceptance {
         let server = self.contract().sequence.source == Source::Server;
         // A fact that a check looks at moves only with an event that the checks let through.

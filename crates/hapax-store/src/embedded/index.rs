@@ -222,3 +222,6 @@ impl<'t, D: Disk> Walk<'t, D> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,6 +78,7 @@ impl Stream {
     pub(super) fn facts(&self, key: &StreamKey, wanted: &StreamNeeds) -> Option<Facts> {
         let (version, _) = self.versions.last()?;
         let mut facts = Facts::new(Arc::clone(&key.stream), version.clone(), self.head);
+        facts.reserve_lanes(wanted.needs.lanes.len());
         for (name, needs) in &wanted.needs.lanes {
             if let Some(track) = self.lanes.get(name) {
                 let gaps = needs.gaps(&track.lane, &version.contract, version.baseline);

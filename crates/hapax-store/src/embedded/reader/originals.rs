@@ -4,7 +4,6 @@
 //! frame, which is read once; of a few each is read by itself.
 
 use hapax_core::facts::Sought;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Shared;
@@ -39,14 +38,14 @@ impl<D: Disk> Shared<D> {
         self.sound(self.index.ids.find_all(&keys, |position, place| places.push((place, position))))?;
         // The newest first, so that the first that fits is the one.
         places.sort_by(|one, other| other.cmp(one));
-        let mut known: HashSet<usize> = HashSet::new();
+        let mut known = vec![false; asked.len()];
         for together in places.chunk_by(|(one, _), (other, _)| one.frame == other.frame) {
             let Some((first, _)) = together.first() else { continue };
             if let Some(write) = self.under_way.get(first.frame) {
                 for (place, position) in together {
                     let Asked { stream, sought } = asked[*position];
                     if let Some(entry) = entry_at(&write, place).filter(|entry| entry.identity == sought.identity)
-                        && known.insert(*position)
+                        && !std::mem::replace(&mut known[*position], true)
                         && let Some(found) = loaded.streams.get_mut(stream)
                     {
                         found.facts.load_original(Arc::clone(entry));
@@ -55,13 +54,13 @@ impl<D: Disk> Shared<D> {
                 continue;
             }
             self.durable.wait(first.frame)?;
-            let open = together.iter().filter(|(_, position)| !known.contains(position));
+            let open = together.iter().filter(|(_, position)| !known[*position]);
             let (wanted, positions): (Vec<_>, Vec<usize>) =
                 open.map(|(place, position)| (Wanted::new(place.index, asked[*position].sought), *position)).unzip();
             self.frames.entries(first.frame, &wanted, |which, entry| {
                 let position = positions[which];
                 // Of several in one frame the newest comes first.
-                if known.insert(position)
+                if !std::mem::replace(&mut known[position], true)
                     && let Some(found) = loaded.streams.get_mut(asked[position].stream)
                 {
                     found.facts.load_original(entry);

@@ -51,7 +51,7 @@ fn in_order(raw: &Raw) -> [u128; 2] {
     [u128::from_be_bytes(halves[0]), u128::from_be_bytes(halves[1])]
 }
 
-/// So many records are put in together: as many lines of memory as a processor fetches at a time, and some.
+/// So many records are put in, or looked for, together: as many lines of memory as a processor fetches at a time, and some.
 const TOGETHER: usize = 16;
 
 /// There is none before.
@@ -98,12 +98,17 @@ impl Memory {
         if self.entries.is_empty() {
             return;
         }
-        for (position, (key, hash)) in keys.iter().zip(hashes).enumerate() {
-            let mut next = self.newest.get(*hash, |at| self.entries[at as usize].raw[..KEY] == key.0);
-            while let Some(number) = next {
-                let entry = &self.entries[number as usize];
-                found.push((position, place_of(&entry.raw)));
-                next = (entry.before != NONE).then_some(entry.before);
+        let mut position = 0;
+        for (keys, hashes) in keys.chunks(TOGETHER).zip(hashes.chunks(TOGETHER)) {
+            self.newest.touch(hashes);
+            for (key, hash) in keys.iter().zip(hashes) {
+                let mut next = self.newest.get(*hash, |at| self.entries[at as usize].raw[..KEY] == key.0);
+                while let Some(number) = next {
+                    let entry = &self.entries[number as usize];
+                    found.push((position, place_of(&entry.raw)));
+                    next = (entry.before != NONE).then_some(entry.before);
+                }
+                position += 1;
             }
         }
     }
