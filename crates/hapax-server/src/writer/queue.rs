@@ -17,6 +17,11 @@ const SIDE_BY_SIDE_MAX: usize = 2;
 /// until that one is over, because every turn costs a sync, however small it is.
 const AHEAD_MIN: usize = 256;
 
+/// A turn that has so much takes nothing more, where judging is beside syncing: that it would spare a sync is worth less than
+/// that the log begins with what is judged already. Whoever sends large batches would else wait for all others, and they
+/// for each other, in step.
+const ENOUGH: usize = 1000;
+
 /// What waits for the writers.
 #[derive(Debug)]
 pub(super) struct Queue<A, T> {
@@ -68,7 +73,9 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn new(waiting_max: usize, turn_max: usize, writers: usize) -> Self {
         let state =
             State { waiting: VecDeque::new(), size: 0, running: Vec::new(), under_way: 0, idle: 0, closed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new(), waiting_max, turn_max, together: writers == 1 }
+        let together = writers == 1;
+        let turn_max = if together { turn_max.min(ENOUGH) } else { turn_max };
+        Self { state: Mutex::new(state), changed: Condvar::new(), waiting_max, turn_max, together }
     }
 
     /// Lets something wait.

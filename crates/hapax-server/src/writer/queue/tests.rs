@@ -29,6 +29,19 @@ fn one_writer_takes_all_that_waits_up_to_the_size_of_a_turn() {
 }
 
 #[test]
+fn a_turn_of_one_writer_that_has_enough_takes_nothing_more() {
+    for (writers, second) in [(1, "a3"), (2, "")] {
+        let queue = Names::new(8, 20_000, writers);
+        for (name, size) in [("a1", 999), ("a2", 1), ("a3", 1)] {
+            queue.push(Item { size, ..item(name) }).expect("room");
+        }
+        let first = turn(&queue);
+        let rest = if queue.waiting() > 0 { turn(&queue) } else { String::new() };
+        assert_eq!((first.starts_with("a1 a2"), rest.as_str()), (true, second), "{writers} writers");
+    }
+}
+
+#[test]
 fn of_several_each_takes_what_is_about_one_thing_in_its_order() {
     let queue = queue(2, &["a1", "b1", "a2", "c1", "b2"]);
     assert_eq!(turn(&queue), "a1 a2");
