@@ -15,6 +15,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
+use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 use tokio_util::io::poll_read_buf;
@@ -159,7 +160,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
     /// Looks for the end of a head in what is held.
     fn look(&mut self) -> Result<Option<(usize, Framing)>, Problem> {
         let max = self.limits.header_bytes_max;
-        while let Some(more) = self.held[self.looked_at..].iter().position(|byte| *byte == b'\n') {
+        while let Some(more) = memchr(b'\n', &self.held[self.looked_at..]) {
             let end = self.looked_at + more;
             if end == 0 || self.held[end - 1] != b'\r' {
                 return Err(malformed("a line ends in a bare LF"));

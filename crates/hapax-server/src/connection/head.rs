@@ -113,8 +113,23 @@ fn decimal(digits: &[u8]) -> Option<u64> {
 }
 
 fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    TOKEN[usize::from(byte)]
 }
+
+/// Which bytes a word is made of. Every byte of every name of a header is looked up here.
+const TOKEN: [bool; 256] = {
+    let marks = b"!#$%&'*+-.^_`|~";
+    let (mut table, mut byte, mut mark) = ([false; 256], 0, 0);
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    while mark < marks.len() {
+        table[marks[mark] as usize] = true;
+        mark += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests;

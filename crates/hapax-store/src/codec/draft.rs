@@ -22,18 +22,22 @@ pub(super) struct Draft<'w, 'o> {
 }
 
 /// Names, each once.
-#[derive(Default)]
 struct Names<'w> {
     places: HashMap<&'w str, u64, Spread>,
     list: Vec<&'w str>,
-    /// The one asked for last: runs of one lane are common.
-    last: Option<(&'w str, u64)>,
+    /// Those asked for lately, by where they lie: the events of a request share the names of their lanes.
+    lately: [Option<(&'w str, u64)>; LATELY],
 }
+
+/// As many as the lanes of a usual batch; two that meet push each other out.
+const LATELY: usize = 64;
 
 impl<'w> Names<'w> {
     fn place(&mut self, name: &'w str) -> u64 {
-        if let Some((last, place)) = self.last
-            && std::ptr::eq(last, name)
+        // Names are at least so far apart in memory.
+        let slot = (name.as_ptr().addr() >> 5) % LATELY;
+        if let Some((known, place)) = self.lately[slot]
+            && std::ptr::eq(known, name)
         {
             return place;
         }
@@ -41,7 +45,7 @@ impl<'w> Names<'w> {
             self.list.push(name);
             self.list.len() as u64 - 1
         });
-        self.last = Some((name, place));
+        self.lately[slot] = Some((name, place));
         place
     }
 }
@@ -55,7 +59,7 @@ impl<'w, 'o> Draft<'w, 'o> {
         let names = Names {
             places: HashMap::with_capacity_and_hasher(names, Spread::default()),
             list: Vec::with_capacity(names),
-            last: None,
+            lately: [None; LATELY],
         };
         Self { out, names, callers: Vec::new(), ends: Vec::with_capacity(records) }
     }
