@@ -75,6 +75,8 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
         read(&documents, &version, &door, &mark)
     };
     let (single, dry_run, unread) = (documents.single, terms.dry_run, Vec::new());
+    // What was scanned is read, and takes as much memory as the body: it does not wait with the request.
+    drop(documents);
     let caller = terms.caller.clone();
     let submission = Submission { stream, documents: unread, events, terms, single, event_bytes_max };
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
