@@ -7,7 +7,7 @@
 //! What is *not* here: rules (they are in `hapax-core`), bytes on disk (they are in `hapax-store`), commands. Time and
 //! randomness enter through [`clock`] and are data from then on.
 //!
-//! Read in this order: [`config`], [`writer`] (everything that waits is one turn), [`http`] (the table of routes),
+//! Read in this order: [`config`], [`writer`] (what waits is taken in turns), [`http`] (the table of routes),
 //! [`connection`] (what comes over one, and for how long), [`server`] (sockets, start and stop).
 
 pub mod clock;

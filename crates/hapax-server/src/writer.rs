@@ -1,7 +1,8 @@
 //! The writers: threads that own the stores, one each. What waits is taken in turns, each one commit.
 //!
-//! With one store everything that waits is one turn and one sync, and the next turn is judged while that sync runs. With several, on one ledger, a turn is about one stream,
-//! one handler or the keys, and turns run beside each other (`queue` says which).
+//! With one store everything that waits, up to a thousand events, is one turn and one sync, and the next turn is judged while that
+//! sync runs. With several, on one ledger, a turn is about one stream, one handler or the keys, and turns run beside each other
+//! (`queue` says which).
 //!
 //! What holds: the inbox is bounded in requests and in bytes, so memory is; an answer leaves after the commit that it
 //! rests on, refusals and duplicates included; the first error that a store cannot vouch for ends all writers, and

@@ -1,7 +1,7 @@
 //! Where requests wait for the writers.
 //!
 //! What holds: it is bounded; everything is handed out once, and what is about one thing in the order in which it came.
-//! One writer takes all that waits. Of several, each takes what is about one thing, so that turns about different things
+//! One writer takes all that waits until it has enough. Of several, each takes what is about one thing, so that turns about different things
 //! run beside each other and none locks more than it needs.
 //!
 //! Not here: what a request asks, what is answered.
