@@ -10,7 +10,7 @@
 //! `apply` is the only way into the state, in service and at a start alike, so recovery is not a second program. The first
 //! failed write or sync stops the store: nothing is acknowledged after it, and recovery is a restart.
 //!
-//! A store that [flows](Embedded::flow) is ahead of its disk by at most two commits. Whoever reads it waits until what was
+//! A store that [flows](Embedded::flow) is ahead of its disk by at most three commits. Whoever reads it waits until what was
 //! read is durable, so nobody sees what a power cut could take back.
 //!
 //! Entries, identities and attempts are not in memory: the index says in which frame they are, and they are read from
@@ -141,9 +141,15 @@ impl<D: Disk> Embedded<D> {
 
     /// From now on commits that are [begun](Store::begin) are written in a thread of their own, while the next turn is judged.
     #[must_use]
-    pub fn flow(mut self) -> Self {
+    pub fn flow(self) -> Self {
+        self.flow_beyond(0)
+    }
+
+    /// The same, but for commits of at most so many entries and attempts: they are written by who begins them, if none is under way.
+    #[must_use]
+    pub fn flow_beyond(mut self, at_once_max: usize) -> Self {
         if let Way::Here(log) = std::mem::replace(&mut self.way, Way::Gone) {
-            self.way = Way::Flow(Flow::start(*log, Arc::clone(&self.reader.shared)));
+            self.way = Way::Flow(Flow::start(*log, Arc::clone(&self.reader.shared), at_once_max));
         }
         self
     }
@@ -276,9 +282,15 @@ impl<D: Disk> Store for Embedded<D> {
                 self.reader.shared.settled(frame, expiring, bytes);
                 Ok(Begun::durable())
             }
-            Way::Flow(_) => {
+            Way::Flow(flow) => {
                 self.reader.shared.durable.sound()?;
                 self.beside.room.claim(rough_bytes(&write))?;
+                if flow.is_at_once(frame, &write) {
+                    let bytes = flow.write_at_once(frame, &write)?;
+                    let expiring = self.take_in(frame, &write);
+                    self.reader.shared.settled(frame, expiring, bytes);
+                    return Ok(Begun::durable());
+                }
                 let write = Arc::new(write);
                 self.reader.shared.under_way.begin(frame, &write);
                 let expiring = self.take_in(frame, &write);
@@ -294,6 +306,10 @@ impl<D: Disk> Store for Embedded<D> {
 
     fn settle(&mut self) -> Result<(), StoreError> {
         self.reader.shared.durable.wait(self.last())
+    }
+
+    fn is_at_hand(&self) -> bool {
+        matches!(self.way, Way::Flow(_))
     }
 }
 

@@ -236,6 +236,12 @@ pub trait Store {
 
     /// Nothing will be committed of what was loaded: whoever waits for it may go on.
     fn let_go(&mut self) {}
+
+    /// Does a turn wait for nobody: is what it needs mostly in memory, and what it [begins](Self::begin) written beside, or in a moment?
+    /// Then it may be taken by whoever has other things to do.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
 }
 
 /// Reading, outside a turn: what is shown is what was committed.

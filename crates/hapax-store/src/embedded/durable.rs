@@ -14,11 +14,14 @@ pub(super) struct Durable {
     reached: AtomicU64,
     failed: Mutex<Option<StoreError>>,
     moved: Condvar,
+    /// Those who wait. To wake nobody costs as much as to wake somebody.
+    waiting: AtomicU64,
 }
 
 impl Durable {
     pub(super) fn new(reached: FrameNumber) -> Self {
-        Self { reached: AtomicU64::new(reached.0), failed: Mutex::new(None), moved: Condvar::new() }
+        let (reached, waiting) = (AtomicU64::new(reached.0), AtomicU64::new(0));
+        Self { reached, failed: Mutex::new(None), moved: Condvar::new(), waiting }
     }
 
     pub(super) fn reached(&self) -> FrameNumber {
@@ -30,7 +33,10 @@ impl Durable {
         // Under the lock, so that nobody looks before it and waits after it.
         let _failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         self.reached.store(frame.0, Ordering::Release);
-        self.moved.notify_all();
+        // Changed under the lock alone.
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.moved.notify_all();
+        }
     }
 
     /// Nothing more becomes durable.
@@ -57,7 +63,9 @@ impl Durable {
             if let Some(error) = &*failed {
                 return Err(error.clone());
             }
+            self.waiting.fetch_add(1, Ordering::Relaxed);
             failed = self.moved.wait(failed).unwrap_or_else(PoisonError::into_inner);
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -2,13 +2,16 @@
 //! judged.
 //!
 //! What holds: frames are written one after the other, each after the sync of the one before, in the order in which they were
-//! handed over. Whoever handed one over is told after its sync. At most one waits while another is written: more would not
-//! be quicker, and an answer would wait longer. After the first that fails none is written.
+//! handed over. Whoever handed one over is told after its sync. At most one waits while another is written, and whoever hands over
+//! a third waits with it: more would not be quicker, and an answer would wait longer. After the first that fails none is written.
+//!
+//! A small commit may be written [at once](Flow::write_at_once), by the one who judged it, if no other is under way: to wake a thread, and to
+//! be woken by it, takes longer than to encode a few entries.
 //!
 //! Not here: whether a commit may be made at all. What is handed over was checked, and is in the state already.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::codec::{Sections, encode_for};
@@ -31,18 +34,40 @@ pub(super) struct Job {
 /// The thread that writes. Both are gone once it has ended.
 pub(super) struct Flow<D: Disk> {
     jobs: Option<SyncSender<Job>>,
-    thread: Option<JoinHandle<Log<D>>>,
+    thread: Option<JoinHandle<()>>,
+    /// Taken by whoever writes. Gone once the log was given back.
+    writing: Arc<Mutex<Option<Writing<D>>>>,
+    shared: Arc<Shared<D>>,
+    /// Commits of so many entries and attempts are written at once.
+    at_once_max: usize,
 }
 
 impl<D: Disk> Flow<D> {
-    pub(super) fn start(log: Log<D>, shared: Arc<Shared<D>>) -> Self {
-        let (jobs, waiting) = sync_channel(0);
-        let run = move || Writing { log, shared, sections: Sections::default() }.run(&waiting);
+    pub(super) fn start(log: Log<D>, shared: Arc<Shared<D>>, at_once_max: usize) -> Self {
+        let (jobs, waiting) = sync_channel(1);
+        let writing = Writing { log, shared: Arc::clone(&shared), sections: Sections::default() };
+        let writing = Arc::new(Mutex::new(Some(writing)));
+        let (beside, ending) = (Arc::clone(&writing), Ending(Arc::clone(&shared)));
+        let run = move || run(&beside, &ending, &waiting);
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn(run).expect("a thread for the log");
-        Self { jobs: Some(jobs), thread: Some(thread) }
+        Self { jobs: Some(jobs), thread: Some(thread), writing, shared, at_once_max }
     }
 
-    /// Hands a commit over, once the one before is on its way. If the thread is gone, so is the promise, and that is told.
+    /// May a commit be written at once: is it small, and are all before the one of this frame durable?
+    pub(super) fn is_at_once(&self, frame: FrameNumber, write: &Write) -> bool {
+        let changes = write.streams.iter().map(|stream| &stream.changes);
+        let size: usize = changes.map(|changes| changes.entries.len() + changes.attempts.len()).sum();
+        size <= self.at_once_max && self.shared.durable.reached().next() == frame
+    }
+
+    /// Writes and syncs a commit in this thread. Answers how many bytes it has. After an error nothing is written any more.
+    pub(super) fn write_at_once(&self, frame: FrameNumber, write: &Write) -> Result<u64, StoreError> {
+        let mut writing = lock(&self.writing);
+        let written = writing.as_mut().ok_or_else(gone).and_then(|writing| writing.append(frame, write));
+        written.map_err(stopped).inspect_err(|error| self.shared.durable.fail(error.clone()))
+    }
+
+    /// Hands a commit over, once the one before the last is written. If the thread is gone, so is the promise, and that is told.
     pub(super) fn hand_over(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
             _ = jobs.send(job);
@@ -56,8 +81,14 @@ impl<D: Disk> Flow<D> {
 
     fn join(&mut self) -> Option<Log<D>> {
         self.jobs = None;
-        self.thread.take().and_then(|thread| thread.join().ok())
+        self.thread.take()?.join().ok()?;
+        lock(&self.writing).take().map(|writing| writing.log)
     }
+}
+
+/// A commit is written by one at a time. Nobody goes on after one who has panicked: its promise says so.
+fn lock<D: Disk>(writing: &Mutex<Option<Writing<D>>>) -> MutexGuard<'_, Option<Writing<D>>> {
+    writing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lock of the directory is given up with the log, and not some time later.
@@ -84,22 +115,23 @@ struct Writing<D: Disk> {
     sections: Sections,
 }
 
-impl<D: Disk> Writing<D> {
-    fn run(mut self, jobs: &Receiver<Job>) -> Log<D> {
-        let _ending = Ending(Arc::clone(&self.shared));
-        for job in jobs {
-            let Job { frame, write, expiring, promise } = job;
-            let outcome = self.write(frame, &write, expiring).map_err(stopped);
-            if let Err(error) = &outcome {
-                self.shared.durable.fail(error.clone());
-            }
-            promise.keep(outcome);
-            self.shared.under_way.over(frame);
+/// Writes what is handed over, until nobody can hand over any more.
+fn run<D: Disk>(writing: &Mutex<Option<Writing<D>>>, Ending(shared): &Ending<D>, jobs: &Receiver<Job>) {
+    for job in jobs {
+        let Job { frame, write, expiring, promise } = job;
+        let written = lock(writing).as_mut().ok_or_else(gone).and_then(|writing| writing.append(frame, &write));
+        let outcome = written.map(|bytes| shared.settled(frame, expiring, bytes)).map_err(stopped);
+        if let Err(error) = &outcome {
+            shared.durable.fail(error.clone());
         }
-        self.log
+        promise.keep(outcome);
+        shared.under_way.over(frame);
     }
+}
 
-    fn write(&mut self, frame: FrameNumber, write: &Write, expiring: Option<Segment>) -> Result<(), StoreError> {
+impl<D: Disk> Writing<D> {
+    /// Writes and syncs a commit. Answers how many bytes it has.
+    fn append(&mut self, frame: FrameNumber, write: &Write) -> Result<u64, StoreError> {
         self.shared.durable.sound()?;
         let frames = &self.shared.frames;
         let fronts = encode_for(write, &mut self.sections, frames.keeps());
@@ -107,9 +139,12 @@ impl<D: Disk> Writing<D> {
         let written = self.log.append_claimed(lasting, section)?;
         assert_eq!(written, frame, "frames are written as they were numbered");
         frames.keep(frame, fronts);
-        self.shared.settled(frame, expiring, (lasting.len() + section.len()) as u64);
-        Ok(())
+        Ok((lasting.len() + section.len()) as u64)
     }
+}
+
+fn gone() -> StoreError {
+    StoreError::Stopped("the log was given back".to_owned())
 }
 
 /// The state is ahead of the log, so whatever went wrong only a restart helps.

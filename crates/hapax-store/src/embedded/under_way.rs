@@ -12,7 +12,7 @@ use super::index::table::Place;
 use super::log::FrameNumber;
 use crate::seam::Write;
 
-/// The commits, oldest first. There are two at most.
+/// The commits, oldest first. There are three at most.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay(Mutex<VecDeque<(FrameNumber, Arc<Write>)>>);
 

@@ -87,6 +87,46 @@ fn a_turn_is_judged_on_one_that_is_not_durable_yet_and_neither_is_told_before_it
 }
 
 #[test]
+fn a_small_commit_is_durable_when_it_is_begun_unless_another_is_under_way() {
+    let disk = Gated::new();
+    let mut stage = Stage::on(open(&disk).flow_beyond(2), "preset = \"telemetry-tolerant\"");
+    let (reader, stream) = (stage.store.reader().clone(), stage.stream.clone());
+    assert!(send_all(&mut stage, &[1, 2]).try_recv().expect("told at once").is_ok());
+    assert_eq!(reader.head(&stream).expect("a head").offset, 2);
+    disk.set(Gate::Shut);
+    let large = send_all(&mut stage, &[3, 4, 5]);
+    disk.wait_for_one();
+    let small = send(&mut stage, 6);
+    assert!(large.try_recv().is_err() && small.try_recv().is_err(), "the small one comes after the large one");
+    disk.set(Gate::Open);
+    let told = [large, small].map(|told| told.recv().expect("told").expect("a commit"));
+    assert_eq!(told[1]["offset"], 6, "{told:?}");
+    stage.store.settle().expect("all is durable");
+    assert!(send(&mut stage, 7).try_recv().expect("told at once").is_ok(), "and now it is at once again");
+    disk.disk.power_cut();
+    drop((stage, reader));
+    assert_eq!(open(&disk).reader().head(&stream).expect("a head").offset, 7);
+}
+
+#[test]
+fn a_small_commit_that_fails_is_an_error_and_nothing_is_begun_after_it() {
+    let disk = Gated::new();
+    let mut stage = Stage::on(open(&disk).flow_beyond(2), "preset = \"telemetry-tolerant\"");
+    send(&mut stage, 1).recv().expect("told").expect("a commit");
+    disk.set(Gate::Broken);
+    let request =
+        |stage: &mut Stage<Embedded<Gated>>| stage.submission(NOW, vec![Arc::from(&b"{}"[..])], Opts::default());
+    for _ in 0..2 {
+        let mut request = [request(&mut stage)];
+        let failed = begin(&mut stage.store, &mut request).err();
+        assert!(matches!(failed, Some(StoreError::Stopped(_))), "{failed:?}");
+        disk.set(Gate::Open);
+    }
+    let stream = stage.stream.clone();
+    assert_eq!(stage.store.reader().head(&stream).expect("what is durable is read").offset, 1);
+}
+
+#[test]
 fn a_failed_sync_tells_everybody_and_nothing_of_it_is_ever_read() {
     let disk = Gated::new();
     let mut stage = stage(&disk);
