@@ -1,8 +1,11 @@
-//! The writers: threads that own the stores, one each. What waits is taken in turns, each one commit.
+//! The writers: each owns a store. What waits is taken in turns, each one commit.
 //!
 //! With one store everything that waits, up to a thousand events, is one turn and one sync, and the next turn is judged while that
 //! sync runs. With several, on one ledger, a turn is about one stream, one handler or the keys, and turns run beside each other
 //! (`queue` says which).
+//!
+//! A writer is a task among those that read requests and write answers, if its store is [at hand](Store::is_at_hand): then a turn
+//! finds its events in the processor's cache, and nobody is woken for it. Otherwise it is a thread, because a turn would hold others up.
 //!
 //! What holds: the inbox is bounded in requests and in bytes, so memory is; an answer leaves after the commit that it
 //! rests on, refusals and duplicates included; the first error that a store cannot vouch for ends all writers, and
@@ -18,7 +21,9 @@ use std::thread::JoinHandle;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::{HandlerKey, Store, StoreError, StreamKey, Wake};
 use hapax_store::turn::{Answer, Ask, Body, Request, begin, commits};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
+use tokio::task;
 
 use crate::clock::{Stopwatch, random};
 use crate::config::Limits;
@@ -145,8 +150,27 @@ fn stopped() -> Problem {
 /// The writers' end, to wait for.
 #[derive(Debug)]
 pub struct Writers<S> {
-    threads: Vec<JoinHandle<(S, Option<StoreError>)>>,
+    writers: Vec<Writer<S>>,
     ended: watch::Receiver<bool>,
+}
+
+/// A store as its writer left it, and the error that ended it.
+type Left<S> = (S, Option<StoreError>);
+
+#[derive(Debug)]
+enum Writer<S> {
+    Thread(JoinHandle<Left<S>>),
+    Task(task::JoinHandle<Left<S>>),
+}
+
+impl<S> Writer<S> {
+    fn join(self) -> Left<S> {
+        let ended = match self {
+            Self::Thread(thread) => thread.join(),
+            Self::Task(task) => Handle::current().block_on(task).map_err(|error| error.into_panic()),
+        };
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
 }
 
 impl<S> Writers<S> {
@@ -155,12 +179,12 @@ impl<S> Writers<S> {
         self.ended.clone()
     }
 
-    /// Waits for the writers, after they were told to stop. Answers with their stores, and with the error that ended them.
+    /// Waits for the writers, after they were told to stop, in a thread of the runtime that may block. Answers with their stores,
+    /// and with the error that ended them.
     pub fn join(self) -> (Vec<S>, Option<StoreError>) {
-        let ended: Vec<_> = self.threads.into_iter().map(JoinHandle::join).collect();
-        let (mut stores, mut first) = (Vec::with_capacity(ended.len()), None);
-        for ended in ended {
-            let (store, error) = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (mut stores, mut first) = (Vec::with_capacity(self.writers.len()), None);
+        for writer in self.writers {
+            let (store, error) = writer.join();
             stores.push(store);
             first = first.or(error);
         }
@@ -168,7 +192,7 @@ impl<S> Writers<S> {
     }
 }
 
-/// Starts a writer on each of these stores, which are one ledger. They end when they are told to, or with the first
+/// Starts a writer on each of these stores, which are one ledger, in a runtime. They end when they are told to, or with the first
 /// error that is final.
 pub fn start<S: Store + Send + 'static>(
     mut stores: Vec<S>,
@@ -178,24 +202,35 @@ pub fn start<S: Store + Send + 'static>(
     let first =
         stores.first_mut().ok_or_else(|| StoreError::Unreachable("there is no store to write to".to_owned()))?;
     first.tenant(&Arc::from(DEFAULT_TENANT), random())?;
+    let is_at_hand = first.is_at_hand();
     let queue = Arc::new(Requests::new(limits.waiting_requests_max, limits.turn_events_max, stores.len()));
     let (turned, (ending, ended)) = (watch::Sender::new(0), watch::channel(false));
     // If a thread cannot be had, those that run already end with this.
     let inbox = Inbox { door: Arc::new(Door(Arc::clone(&queue))), turned: turned.clone() };
-    let mut threads = Vec::with_capacity(stores.len());
+    let is_task = stores.len() == 1 && is_at_hand;
+    let mut writers = Vec::with_capacity(stores.len());
     for store in stores {
         let leaving = Leaving { queue: Arc::clone(&queue), ending: ending.clone() };
         let (turned, metrics) = (turned.clone(), Arc::clone(&metrics));
-        let after = After { queue: Arc::clone(&queue), turned, metrics, said: Mutex::new(None) };
+        let tasks = is_task.then(Handle::current);
+        let after = After { queue: Arc::clone(&queue), turned, metrics, tasks, said: Mutex::new(None) };
         let mut writing = Writing { store, leaving, after: Arc::new(after) };
+        if is_task {
+            writers.push(Writer::Task(tokio::spawn(async move {
+                let error = writing.run_among_others().await;
+                (writing.store, error)
+            })));
+            continue;
+        }
         let run = move || {
             let error = writing.run();
             (writing.store, error)
         };
         let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(run);
-        threads.push(thread.map_err(|error| StoreError::Unreachable(format!("no thread for the writer: {error}")))?);
+        let thread = thread.map_err(|error| StoreError::Unreachable(format!("no thread for the writer: {error}")))?;
+        writers.push(Writer::Thread(thread));
     }
-    Ok((inbox, Writers { threads, ended }))
+    Ok((inbox, Writers { writers, ended }))
 }
 
 /// However one writer ends, no other begins anything after it.
@@ -232,7 +267,24 @@ impl<S: Store> Writing<S> {
             }
             queue.over(&about);
         }
-        // What is under way is answered before anybody is told that this is the end.
+        self.end(error)
+    }
+
+    async fn run_among_others(&mut self) -> Option<StoreError> {
+        let queue = Arc::clone(&self.leaving.queue);
+        let mut together = Vec::new();
+        let mut error = None;
+        while queue.next(&mut together).await.is_some() {
+            if let Err(last) = self.turn(&mut together) {
+                error = Some(last);
+                break;
+            }
+        }
+        task::block_in_place(|| self.end(error))
+    }
+
+    /// What is under way is durable, or will never be, before anybody is told that this is the end.
+    fn end(&mut self, error: Option<StoreError>) -> Option<StoreError> {
         let settled = self.store.settle().err().filter(is_final);
         error.or(settled).or_else(|| self.after.ended())
     }
@@ -257,11 +309,18 @@ impl<S: Store> Writing<S> {
                     let large: Vec<Body> = large.map(|answer| answer.body.clone()).collect();
                     after.queue.begun();
                     begun.then(move |outcome| {
-                        after.queue.done();
-                        match outcome {
-                            Ok(()) => after.committed(mine, answers, events, &watch),
-                            // It is final, or the next turn meets it again.
-                            Err(error) => _ = after.refused(mine.into_iter(), error),
+                        let tasks = after.tasks.clone();
+                        let tell = move || {
+                            after.queue.done();
+                            match outcome {
+                                Ok(()) => after.committed(mine, answers, events, &watch),
+                                // It is final, or the next turn meets it again.
+                                Err(error) => _ = after.refused(mine.into_iter(), error),
+                            }
+                        };
+                        match tasks.filter(|_| Handle::try_current().is_err()) {
+                            Some(tasks) => _ = tasks.spawn(async { tell() }),
+                            None => tell(),
                         }
                     });
                     self.write_ahead(&large);
@@ -295,6 +354,9 @@ struct After {
     queue: Arc<Requests>,
     turned: watch::Sender<u64>,
     metrics: Arc<Metrics>,
+    /// Where it is done, if whoever wrote is no task: those who wait are, and to wake one from outside costs more than all the rest of
+    /// this, so it is done once for all of a turn.
+    tasks: Option<Handle>,
     /// The error of the turn before. It is said once for as long as it lasts: a database that is away fails every turn.
     said: Mutex<Option<StoreError>>,
 }

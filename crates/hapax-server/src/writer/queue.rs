@@ -2,12 +2,15 @@
 //!
 //! What holds: it is bounded; everything is handed out once, and what is about one thing in the order in which it came.
 //! One writer takes all that waits until it has enough. Of several, each takes what is about one thing, so that turns about different things
-//! run beside each other and none locks more than it needs.
+//! run beside each other and none locks more than it needs. Threads [take](Queue::take), a task waits for its [next](Queue::next) turn.
 //!
 //! Not here: what a request asks, what is answered.
 
 use std::collections::VecDeque;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// How many turns about one thing are under way at a time: while one commits, the next may stand ready. More would only
 /// wait for each other, each with less in it.
@@ -16,6 +19,10 @@ const SIDE_BY_SIDE_MAX: usize = 2;
 /// So much is worth a turn of its own while another is under way: judging it takes as long as a sync. Less is left to gather
 /// until that one is over, because every turn costs a sync, however small it is.
 const AHEAD_MIN: usize = 256;
+
+/// Where judging is beside syncing, so many turns are under way at most: one is written, and one stands ready. So whoever begins
+/// one never waits for the disk.
+const UNDER_WAY_MAX: usize = 2;
 
 /// A turn that has so much takes nothing more, where judging is beside syncing: that it would spare a sync is worth less than
 /// that the log begins with what is judged already. Whoever sends large batches would else wait for all others, and they
@@ -44,8 +51,15 @@ struct State<A, T> {
     running: Vec<A>,
     /// Turns that were begun and are not durable yet.
     under_way: usize,
-    /// Writers that wait for something to do.
+    /// Threads that wait for something to do.
     idle: usize,
+    /// A task that does.
+    task: Option<Waker>,
+    /// The same task, when it waits for more of it.
+    company: Option<Waker>,
+    /// How many the last turn took, and how many are wanted for the next.
+    last: usize,
+    wanted: usize,
     closed: bool,
 }
 
@@ -71,8 +85,18 @@ pub(super) enum Refused {
 
 impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn new(waiting_max: usize, turn_max: usize, writers: usize) -> Self {
-        let state =
-            State { waiting: VecDeque::new(), size: 0, running: Vec::new(), under_way: 0, idle: 0, closed: false };
+        let state = State {
+            waiting: VecDeque::new(),
+            size: 0,
+            running: Vec::new(),
+            under_way: 0,
+            idle: 0,
+            task: None,
+            company: None,
+            last: 0,
+            wanted: 0,
+            closed: false,
+        };
         let together = writers == 1;
         let turn_max = if together { turn_max.min(ENOUGH) } else { turn_max };
         Self { state: Mutex::new(state), changed: Condvar::new(), waiting_max, turn_max, together }
@@ -90,11 +114,15 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         state.size += item.size;
         state.waiting.push_back(item);
         // Waking one who finds that it is not worth it yet costs both of them more than all the rest of this.
-        let wakes = state.idle > 0 && (!self.together || state.is_worth_it());
+        let is_worth_it = !self.together || state.is_worth_it();
+        let is_in_company = state.is_in_company();
+        let (wakes, task) = (state.idle > 0 && is_worth_it, state.task.take_if(|_| is_worth_it));
+        let company = state.company.take_if(|_| is_in_company);
         drop(state);
         if wakes {
             self.changed.notify_one();
         }
+        task.into_iter().chain(company).for_each(Waker::wake);
         Ok(())
     }
 
@@ -117,6 +145,54 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
+    }
+
+    /// The same for the one writer that is a task. A small turn begins when half of those who ask are there, so that the other half has
+    /// something to do while it is written; if they do not come, when everybody else had a chance to do what is to be done.
+    pub(super) async fn next(&self, turn: &mut Vec<T>) -> Option<(usize, A)> {
+        {
+            let mut state = self.lock();
+            state.wanted = (state.last + state.waiting.len()) / 2;
+        }
+        loop {
+            poll_fn(|context| self.poll_worth(context)).await?;
+            let mut others = pin!(tokio::task::yield_now());
+            poll_fn(|context| match self.poll_company(context) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => others.as_mut().poll(context),
+            })
+            .await;
+            let mut state = self.lock();
+            if !state.waiting.is_empty() && state.is_worth_it() {
+                let before = state.waiting.len();
+                let picked = self.pick(&mut state, 0, turn);
+                state.last = before - state.waiting.len();
+                return Some(picked);
+            }
+        }
+    }
+
+    /// Ready when something waits that is worth a turn; with nothing at the end.
+    fn poll_worth(&self, context: &Context<'_>) -> Poll<Option<()>> {
+        let mut state = self.lock();
+        if !state.waiting.is_empty() && state.is_worth_it() {
+            return Poll::Ready(Some(()));
+        }
+        if state.closed && state.waiting.is_empty() {
+            return Poll::Ready(None);
+        }
+        state.task = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Ready when as many wait as are wanted.
+    fn poll_company(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.is_in_company() {
+            return Poll::Ready(());
+        }
+        state.company = Some(context.waker().clone());
+        Poll::Pending
     }
 
     fn pick(&self, state: &mut State<A, T>, first: usize, turn: &mut Vec<T>) -> (usize, A) {
@@ -149,11 +225,13 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
     pub(super) fn done(&self) {
         let mut state = self.lock();
         state.under_way = state.under_way.saturating_sub(1);
-        let wakes = state.idle > 0 && !state.waiting.is_empty();
+        let is_wanted = !state.waiting.is_empty();
+        let (wakes, task) = (state.idle > 0 && is_wanted, state.task.take_if(|_| is_wanted));
         drop(state);
         if wakes {
             self.changed.notify_all();
         }
+        task.into_iter().for_each(Waker::wake);
     }
 
     /// Is there time for something else: does nothing wait, and is a turn under way?
@@ -180,8 +258,9 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
 
     /// Takes nothing more; what waits is still handed out.
     pub(super) fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.closed = true;
+        self.wake_all(state);
     }
 
     /// Takes nothing more, and drops what waits.
@@ -190,9 +269,15 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         state.closed = true;
         let waiting = std::mem::take(&mut state.waiting);
         state.size = 0;
+        self.wake_all(state);
+        drop(waiting);
+    }
+
+    fn wake_all(&self, mut state: MutexGuard<'_, State<A, T>>) {
+        let task = state.task.take();
         drop(state);
         self.changed.notify_all();
-        drop(waiting);
+        task.into_iter().for_each(Waker::wake);
     }
 
     /// How much waits.
@@ -214,7 +299,12 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
 impl<A: PartialEq, T> State<A, T> {
     /// Is what waits enough for a turn now?
     fn is_worth_it(&self) -> bool {
-        self.under_way == 0 || self.size >= AHEAD_MIN || self.closed
+        self.under_way == 0 || self.under_way < UNDER_WAY_MAX && (self.size >= AHEAD_MIN || self.closed)
+    }
+
+    /// Is there enough for a turn that nobody else need be waited for?
+    fn is_in_company(&self) -> bool {
+        self.size >= AHEAD_MIN || self.waiting.len() >= self.wanted || self.closed
     }
 
     /// May another turn about this begin?

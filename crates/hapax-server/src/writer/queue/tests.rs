@@ -1,5 +1,8 @@
 //! Each test lets things wait, and looks at what makes a turn. A thing is written `a1`: about `a`, the first.
 
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
 use super::{Item, Queue, Refused};
 
 type Names = Queue<char, &'static str>;
@@ -109,4 +112,75 @@ fn no_more_waits_than_may() {
     assert_eq!(queue.push(item("a9")), Err(Refused::Full));
     assert_eq!(turn(&queue), "a1 a2 a3");
     assert_eq!(queue.push(item("a9")), Ok(()));
+}
+
+/// Polls the one writer that is a task, once.
+fn poll(task: Pin<&mut impl Future<Output = String>>) -> Poll<String> {
+    task.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// The task's next turn; it is durable at once.
+async fn next(queue: &Names) -> String {
+    let mut turn = Vec::new();
+    queue.next(&mut turn).await.expect("something waits");
+    turn.join(" ")
+}
+
+#[test]
+fn a_task_lets_others_come_first_and_then_takes_what_is_there() {
+    let queue = queue(1, &[]);
+    let mut first = pin!(next(&queue));
+    assert!(poll(first.as_mut()).is_pending(), "nothing waits");
+    queue.push(item("a1")).expect("room");
+    assert_eq!(poll(first.as_mut()), Poll::Ready("a1".to_owned()), "nobody else was there before");
+}
+
+#[test]
+fn a_small_turn_of_a_task_begins_when_half_of_those_who_ask_are_there() {
+    let queue = Names::new(8, 8, 1);
+    ["a1", "a2", "a3", "a4"].into_iter().for_each(|name| queue.push(item(name)).expect("room"));
+    assert_eq!(poll(pin!(next(&queue))), Poll::Ready("a1 a2 a3 a4".to_owned()));
+    queue.push(item("b1")).expect("room");
+    let mut second = pin!(next(&queue));
+    assert!(poll(second.as_mut()).is_pending(), "four were there, and one is");
+    queue.push(item("b2")).expect("room");
+    assert_eq!(poll(second.as_mut()), Poll::Ready("b1 b2".to_owned()));
+    queue.push(item("c1")).expect("room");
+    assert_eq!(poll(pin!(next(&queue))), Poll::Ready("c1".to_owned()), "half of two is one");
+}
+
+#[test]
+fn a_task_does_not_wait_for_company_that_does_not_come() {
+    let queue = Names::new(8, 8, 1);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    ["a1", "a2", "a3", "a4"].into_iter().for_each(|name| queue.push(item(name)).expect("room"));
+    assert_eq!(runtime.block_on(next(&queue)), "a1 a2 a3 a4");
+    queue.push(item("b1")).expect("room");
+    assert_eq!(runtime.block_on(next(&queue)), "b1");
+}
+
+#[test]
+fn a_task_begins_no_third_turn_before_one_is_durable() {
+    let queue = Names::new(8, 8, 1);
+    let large = |name| Item { size: 256, ..item(name) };
+    for name in ["a1", "a2"] {
+        queue.push(large(name)).expect("room");
+        assert_eq!(poll(pin!(next(&queue))), Poll::Ready(name.to_owned()));
+        queue.begun();
+    }
+    queue.push(large("a3")).expect("room");
+    let mut third = pin!(next(&queue));
+    assert!(poll(third.as_mut()).is_pending(), "one is written, and one stands ready");
+    queue.done();
+    assert_eq!(poll(third.as_mut()), Poll::Ready("a3".to_owned()));
+}
+
+#[test]
+fn a_task_is_told_of_the_end() {
+    let queue = queue(1, &[]);
+    let mut turn = Vec::new();
+    let mut last = pin!(async { format!("{:?}", queue.next(&mut turn).await) });
+    assert!(poll(last.as_mut()).is_pending());
+    queue.close();
+    assert_eq!(poll(last.as_mut()), Poll::Ready("None".to_owned()));
 }
