@@ -17,8 +17,8 @@ use hapax_server::http::body::{self, Coding, Share, coding_of};
 use hapax_server::http::cloudevents::is_binary;
 use hapax_server::http::documents::Documents;
 use hapax_server::http::request_key::{echoed, key_in};
-use hyper::HeaderMap;
-use hyper::header::{HeaderName, HeaderValue};
+use http::HeaderMap;
+use http::header::{HeaderName, HeaderValue};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 

@@ -52,6 +52,11 @@ impl Clock {
     }
 }
 
+/// Whole seconds of the wall clock, for the date of an answer.
+pub(crate) fn seconds() -> u64 {
+    (wall().nanos() / 1_000_000_000).unsigned_abs()
+}
+
 #[allow(clippy::disallowed_methods, reason = "this is the clock")]
 fn wall() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -43,18 +43,18 @@ use std::sync::Arc;
 
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::Read;
-use hyper::body::Incoming;
-use hyper::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::config::{Config, Limits};
+use crate::connection::head::Head;
+use crate::connection::incoming::Incoming;
 use crate::metrics::Metrics;
 use crate::rate::Rating;
 use crate::writer::Inbox;
 pub use call::Call;
 use call::Who;
-pub use reply::{Body, Reply};
+pub use reply::{BrokenOff, Pieces, Reply, Stream};
 pub use route::{Route, Router, routes};
 
 /// What every request can use.
@@ -145,42 +145,40 @@ impl App {
     }
 
     /// Answers a request from an address. Whatever goes wrong is an answer too.
-    pub async fn answer(self: &Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+    pub async fn answer(self: &Arc<Self>, head: Head, body: Incoming, peer: IpAddr) -> Reply {
         let watch = Stopwatch::start();
-        let (parts, body) = request.into_parts();
-        let is_head = parts.method == hyper::Method::HEAD;
-        let (route, outcome) = self.route(parts, body, peer).await;
+        let (route, outcome) = self.route(head, body, peer).await;
         let reply = outcome.unwrap_or_else(|problem| Reply::problem(&problem));
         self.metrics.request(route, reply.status(), watch.seconds());
-        reply.into_response(is_head)
+        reply
     }
 
     async fn route(
         self: &Arc<Self>,
-        parts: hyper::http::request::Parts,
+        head: Head,
         body: Incoming,
         peer: IpAddr,
     ) -> (&'static str, Result<Reply, Problem>) {
         // Whether the process lives is no secret, and is answered also while the store does not answer.
-        let needs_keys = || Ok(parts.uri.path() == probes::LIVE || self.reader.needs_keys().map_err(unread)?);
-        if let Err(problem) = framing::check(&parts, needs_keys, &self.hosts) {
-            return ("none", Ok(Reply::problem(&problem).with("connection", "close".to_owned())));
+        let needs_keys = || Ok(head.uri.path() == probes::LIVE || self.reader.needs_keys().map_err(unread)?);
+        if let Err(problem) = framing::check(&head, needs_keys, &self.hosts) {
+            return ("none", Ok(Reply::problem(&problem).with("connection", "close")));
         }
-        let found = match self.router.find(&parts.method, parts.uri.path()) {
+        let found = match self.router.find(&head.method, head.uri.path()) {
             Ok(found) => found,
             Err(reply) => return ("none", Ok(reply)),
         };
         let route = found.route;
-        let who = Who::of(self, &parts, route.deed);
+        let who = Who::of(self, &head, route.deed);
         let account = limited::account(self, route, &who, peer);
         let reply = match limited::take_request(self, route, account.as_ref()) {
             Err(reply) => {
-                limited::discard(self, &parts.headers, body).await;
+                limited::discard(self, &head.headers, body).await;
                 reply
             }
             Ok(()) => {
                 let opened = who.and_then(|who| {
-                    let mut call = Call::open(self, route, found.params, parts, body, who)?;
+                    let mut call = Call::open(self, route, found.params, head, body, who)?;
                     call.account = account.clone();
                     Ok(call)
                 });

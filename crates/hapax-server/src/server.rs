@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_store::seam::{Read, Store, StoreError};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::block_in_place;
 
 use crate::clock::Clock;
@@ -27,6 +26,9 @@ use crate::writer;
 
 /// Connections too many that are told so at the same time.
 const REFUSED_AT_ONCE_MAX: usize = 64;
+
+/// Held by a connection; when all are gone, so is the last connection.
+type Connection = mpsc::Sender<()>;
 
 /// Why a server did not start, or ended other than it was asked to.
 #[derive(Debug)]
@@ -90,9 +92,10 @@ pub async fn serve<S: Store + Send + 'static>(
     let clock = Arc::new(Clock::default());
     let app = Arc::new(App::new(Arc::new(reader), inbox, clock, metrics, config));
     listening(address);
-    let connections = GracefulShutdown::new();
+    // Every connection holds an end of it for as long as it lasts.
+    let (connection, mut connections) = mpsc::channel(1);
     tokio::select! {
-        () = accept(&listener, tls.as_ref(), &app, &connections) => {}
+        () = accept(&listener, tls.as_ref(), &app, &connection) => {}
         () = fresh(tls.as_ref()) => {}
         () = stop => {}
         _ = ended.changed() => {}
@@ -100,7 +103,8 @@ pub async fn serve<S: Store + Send + 'static>(
     drop(listener);
     app.stop();
     // Those who take longer lose their answers, not their events: what was decided stands.
-    let late = tokio::time::timeout(config.limits.stop_timeout, connections.shutdown()).await.is_err();
+    drop(connection);
+    let late = tokio::time::timeout(config.limits.stop_timeout, connections.recv()).await.is_err();
     if late {
         tracing::warn!("some requests did not end in time");
     }
@@ -120,7 +124,7 @@ async fn fresh(tls: Option<&Arc<Tls>>) {
     }
 }
 
-async fn accept(listener: &TcpListener, tls: Option<&Arc<Tls>>, app: &Arc<App>, connections: &GracefulShutdown) {
+async fn accept(listener: &TcpListener, tls: Option<&Arc<Tls>>, app: &Arc<App>, connection: &Connection) {
     let places = Places::new(&app.limits);
     let refusing = Arc::new(Semaphore::new(REFUSED_AT_ONCE_MAX));
     loop {
@@ -136,14 +140,14 @@ async fn accept(listener: &TcpListener, tls: Option<&Arc<Tls>>, app: &Arc<App>, 
         _ = socket.set_nodelay(true);
         match places.take(address.ip()) {
             Ok(place) => {
-                let (app, watcher) = (Arc::clone(app), connections.watcher());
+                let (app, connection) = (Arc::clone(app), connection.clone());
                 let tls = tls.cloned();
                 tokio::spawn(async move {
                     match tls {
-                        Some(tls) => secured(&tls, socket, address.ip(), app, watcher).await,
-                        None => connection::serve(socket, address.ip(), app, watcher).await,
+                        Some(tls) => secured(&tls, socket, address.ip(), app).await,
+                        None => connection::serve(socket, address.ip(), app).await,
                     }
-                    drop(place);
+                    drop((place, connection));
                 });
             }
             Err(problem) => {
@@ -161,7 +165,7 @@ async fn accept(listener: &TcpListener, tls: Option<&Arc<Tls>>, app: &Arc<App>, 
 }
 
 /// Serves a connection that begins with a handshake.
-async fn secured(tls: &Tls, socket: TcpStream, peer: IpAddr, app: Arc<App>, watcher: Watcher) {
+async fn secured(tls: &Tls, socket: TcpStream, peer: IpAddr, app: Arc<App>) {
     let mut stopping = app.stopping();
     let handshake = tokio::select! {
         handshake = tls.accept(socket) => handshake,
@@ -169,7 +173,7 @@ async fn secured(tls: &Tls, socket: TcpStream, peer: IpAddr, app: Arc<App>, watc
         _ = stopping.wait_for(|stops| *stops) => return,
     };
     match handshake {
-        Handshake::Done(stream) => connection::serve(*stream, peer, app, watcher).await,
+        Handshake::Done(stream) => connection::serve(*stream, peer, app).await,
         Handshake::Plain(socket) => {
             app.metrics.handshake_failed("plain");
             let problem = Problem::new(ProblemCode::Malformed, "this port speaks TLS; ask with https://");

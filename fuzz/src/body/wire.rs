@@ -24,8 +24,8 @@ pub(super) fn check(input: &[u8]) {
     if head.starts_with(b"\r\n") || (0..head.len()).any(is_bare) {
         return;
     }
-    let framing = match head::check(head) {
-        Ok(framing) => framing,
+    let framing = match head::read(&bytes::Bytes::copy_from_slice(head)) {
+        Ok(asked) => asked.framing,
         Err(problem) => return of_the_sender(&problem),
     };
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -55,7 +55,7 @@ fn chunked(body: &[u8]) {
         let mut chunks = Chunks::new();
         let mut taken = 0;
         for piece in body.chunks(cut) {
-            match chunks.read(piece) {
+            match chunks.read(piece, |_| {}) {
                 Ok(count) => taken += count,
                 Err(_) => return None,
             }

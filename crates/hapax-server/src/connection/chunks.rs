@@ -1,7 +1,6 @@
-//! Where a chunked body ends.
+//! A chunked body: what it holds, and where it ends.
 //!
-//! A part of what RFC 9112 allows, and of what hyper takes: sizes of hexadecimal digits, extensions of visible letters, no
-//! trailers. What this takes hyper takes, and both find the same end.
+//! A part of what RFC 9112 allows: sizes of hexadecimal digits, extensions of visible letters, no trailers.
 
 /// The longest line of a chunk's size, extensions included. They mean nothing here.
 const LINE_BYTES_MAX: u16 = 256;
@@ -50,13 +49,15 @@ impl Chunks {
         self.at == At::End
     }
 
-    /// Reads on. Answers how many of the bytes belong to the body; fewer than all only if it ends there.
-    pub fn read(&mut self, bytes: &[u8]) -> Result<usize, NoChunk> {
+    /// Reads on, and hands out what the chunks hold. Answers how many of the bytes belong to the body; fewer than all only if it
+    /// ends there.
+    pub fn read(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<usize, NoChunk> {
         let mut at = 0;
         while at < bytes.len() && !self.is_end() {
             if self.at == At::Data {
                 let rest = bytes.len() - at;
                 let taken = usize::try_from(self.left).map_or(rest, |left| left.min(rest));
+                data(&bytes[at..at + taken]);
                 at += taken;
                 self.left -= taken as u64;
                 if self.left == 0 {

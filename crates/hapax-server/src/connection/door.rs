@@ -1,59 +1,57 @@
-//! The door of a connection: bytes come in here, and go on to hyper as whole, checked heads and the bodies behind them.
+//! The door of a connection: bytes come in here and are read as whole, checked heads and the bodies behind them; answers go out.
 //!
-//! What holds: hyper never sees a byte of a head that was refused; while a request is answered the next one waits here;
-//! the end of each body is known, because a head says one thing and chunks are read along. So the next head is always
-//! found where hyper looks for it.
+//! What holds: nobody sees a byte of a head that was refused; the end of each body is known, because a head says one thing and
+//! chunks are read along, so the next head is always found where it begins.
 //!
 //! Deadlines: for the first head from the start, for each further one from its first byte, for the pause between two
 //! requests, and for a reader of answers that does not read. The deadline of bodies is where they are read.
 
-use std::future::Future as _;
-use std::io;
+use std::future::{Future as _, poll_fn};
+use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
 use memchr::memchr;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, Sleep};
 use tokio_util::io::poll_read_buf;
 
-use super::answering::Answering;
+use super::LINGER;
 use super::chunks::Chunks;
-use super::head::{self, Framing};
+use super::head::{self, Asked, Framing};
+use super::incoming::{Incoming, Passage};
 use super::pace::Pace;
-use super::{LINGER, answer_of};
 use crate::config::Limits;
-use crate::http::malformed;
-use crate::metrics::Metrics;
+use crate::http::{BrokenOff, malformed};
 
 /// What is read at once: a usual head, and an event behind it. Every connection holds so much, also while nothing comes.
 const READ_BYTES: usize = 8 << 10;
-/// The most that is read at once into hyper's own buffer.
-const PIECE_BYTES: u64 = 64 << 10;
+/// The most of a body that nobody reads, and that is let pass by to keep the connection.
+const PASSED_BY_MAX: u64 = 64 << 10;
+/// Said to who waits for a word before it sends a body.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The bytes' way, with a guard.
 pub(super) struct Door<I> {
     io: I,
     limits: Limits,
-    metrics: Arc<Metrics>,
-    answering: Answering,
     /// Read, and not handed on.
     held: BytesMut,
-    /// So many of the held bytes are a head that was found good.
-    good: usize,
     /// How much of the held bytes was looked at for the end of a head.
     looked_at: usize,
     /// Where the line begins that is looked at.
     line: usize,
     body: Left,
+    /// What is still to be said before the body comes.
+    owed: &'static [u8],
     is_first: bool,
     waits_for: Wait,
+    until: Instant,
+    /// Ends at `until` or before; then it is set anew. To set it for each request would cost more than to let it end for nothing.
     sleep: Pin<Box<Sleep>>,
     writing: Pace,
-    end: End,
 }
 
 /// What is left of the body.
@@ -73,92 +71,73 @@ enum Wait {
     RestOfHead,
 }
 
-/// How the connection ends.
-enum End {
-    NotYet,
-    /// With an answer that is still to be written.
-    Refused(Vec<u8>),
-    /// By listening for a while.
-    Lingering,
+/// What came.
+pub(super) enum Came {
+    Request(Box<Asked>),
+    /// What is no request, and why.
+    Refused(Problem),
+    /// Nothing more.
     Over,
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
-    pub(super) fn new(io: I, limits: &Limits, metrics: Arc<Metrics>, answering: Answering) -> Self {
+    pub(super) fn new(io: I, limits: &Limits) -> Self {
+        let until = Instant::now() + limits.header_timeout;
         Self {
             io,
             limits: limits.clone(),
-            metrics,
-            answering,
             held: BytesMut::new(),
-            good: 0,
             looked_at: 0,
             line: 0,
             body: Left::Length(0),
+            owed: b"",
             is_first: true,
             waits_for: Wait::FirstByte,
-            sleep: Box::pin(tokio::time::sleep(limits.header_timeout)),
+            until,
+            sleep: Box::pin(tokio::time::sleep_until(until)),
             writing: Pace::new(limits.write_timeout, limits.body_rate_min),
-            end: End::NotYet,
         }
     }
 
-    /// Waits for a whole head. Answers whether there is one; if not, the connection ends.
-    fn poll_head(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+    /// Is nothing of a request here?
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Waits for a whole head.
+    pub(super) fn poll_head(&mut self, context: &mut Context<'_>) -> Poll<Came> {
         loop {
-            if !matches!(self.end, End::NotYet) {
-                return Poll::Ready(Ok(false));
-            }
-            if self.answering.is_running(context) {
-                return self.poll_gone(context);
-            }
             match self.look() {
-                Ok(Some((end, framing))) => {
-                    (self.good, self.looked_at, self.line) = (end, 0, 0);
+                Ok(Some(asked)) => {
+                    (self.looked_at, self.line) = (0, 0);
                     (self.is_first, self.waits_for) = (false, Wait::Nothing);
-                    self.body = match framing {
+                    self.body = match asked.framing {
                         Framing::Length(length) => Left::Length(length),
                         Framing::Chunked => Left::Chunks(Chunks::new()),
                     };
-                    self.answering.begin();
-                    return Poll::Ready(Ok(true));
+                    self.owed = if asked.expects && self.is_unread() { CONTINUE } else { b"" };
+                    return Poll::Ready(Came::Request(asked));
                 }
                 Ok(None) => {}
-                Err(problem) => {
-                    self.refuse(&problem);
-                    continue;
-                }
+                Err(problem) => return Poll::Ready(Came::Refused(problem)),
             }
-            match self.poll_more(context) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(false)),
-                Poll::Ready(Ok(_)) => {}
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            match self.poll_held(context) {
+                Poll::Ready(Ok(1..)) => {}
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Came::Over),
                 Poll::Pending => {
                     ready!(self.poll_late(context));
-                    if !self.held.is_empty() {
-                        let late = "the request's line and headers did not arrive in time";
-                        self.refuse(&Problem::new(ProblemCode::RequestTimeout, late));
-                    } else {
-                        self.end = End::Over;
+                    if self.held.is_empty() {
+                        return Poll::Ready(Came::Over);
                     }
+                    let late = "the request's line and headers did not arrive in time";
+                    return Poll::Ready(Came::Refused(Problem::new(ProblemCode::RequestTimeout, late)));
                 }
             }
         }
-    }
-
-    /// While a request is answered: is the client still there? What it sends meanwhile is kept, up to a head's size.
-    fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        self.waits_for = Wait::Nothing;
-        while self.held.len() < self.limits.header_bytes_max {
-            if ready!(self.poll_more(context))? == 0 {
-                return Poll::Ready(Ok(false));
-            }
-        }
-        Poll::Pending
     }
 
     /// Looks for the end of a head in what is held.
-    fn look(&mut self) -> Result<Option<(usize, Framing)>, Problem> {
+    fn look(&mut self) -> Result<Option<Box<Asked>>, Problem> {
         let max = self.limits.header_bytes_max;
         while let Some(more) = memchr(b'\n', &self.held[self.looked_at..]) {
             let end = self.looked_at + more;
@@ -175,8 +154,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
             } else if self.looked_at > max {
                 break;
             } else {
-                let head = head::check(&self.held[..self.looked_at])?;
-                return Ok(Some((self.looked_at, head)));
+                let head = self.held.split_to(self.looked_at).freeze();
+                return head::read(&head).map(|asked| Some(Box::new(asked)));
             }
         }
         if self.looked_at.max(self.held.len()) > max {
@@ -186,9 +165,12 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
         Ok(None)
     }
 
-    /// Reads something more. Answers how much; nothing is the end.
-    fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.held.reserve(READ_BYTES);
+    /// Reads something more into what is held. Answers how much; nothing is the end.
+    fn poll_held(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        // Memory that was handed on is used again once it was let go; while it is not, what is left of it will do.
+        if self.held.capacity() - self.held.len() < READ_BYTES / 2 {
+            self.held.reserve(READ_BYTES);
+        }
         poll_read_buf(Pin::new(&mut self.io), context, &mut self.held)
     }
 
@@ -203,59 +185,88 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
         };
         if wait != self.waits_for {
             self.waits_for = wait;
-            self.sleep.as_mut().reset(Instant::now() + time);
+            self.until = Instant::now() + time;
         }
-        self.sleep.as_mut().poll(context)
-    }
-
-    /// Ends the connection with an answer, once hyper has no other to give.
-    fn refuse(&mut self, problem: &Problem) {
-        self.metrics.refused(problem.status);
-        self.end = End::Refused(answer_of(problem));
-    }
-
-    /// Hands on a part of the body.
-    fn poll_body(&mut self, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.held.is_empty() && matches!(self.body, Left::Length(_)) {
-            return self.poll_straight(context, out);
+        if self.sleep.deadline() > self.until {
+            self.sleep.as_mut().reset(self.until);
         }
-        if self.held.is_empty() && ready!(self.poll_more(context))? == 0 {
-            return Poll::Ready(Ok(()));
-        }
-        let here = self.held.len().min(out.remaining());
-        let count = match &mut self.body {
-            Left::Length(left) => {
-                let count = usize::try_from(*left).map_or(here, |left| left.min(here));
-                *left -= count as u64;
-                count
+        loop {
+            ready!(self.sleep.as_mut().poll(context));
+            if self.sleep.deadline() >= self.until {
+                return Poll::Ready(());
             }
-            Left::Chunks(chunks) => match chunks.read(&self.held[..here]) {
-                Ok(count) => count,
-                Err(_) => {
-                    // hyper sees the body break off, and the request is answered so.
-                    self.body = Left::Broken;
-                    0
+            self.sleep.as_mut().reset(self.until);
+        }
+    }
+
+    /// The body of the request whose head was read. If not all of it is here, more goes through the passage.
+    pub(super) fn body(&mut self, passage: &Passage) -> Incoming {
+        let here = self.held.len() as u64;
+        match &mut self.body {
+            Left::Length(length) if *length <= here => {
+                // No longer than what is held.
+                let count = std::mem::take(length) as usize;
+                self.owed = b"";
+                Incoming::here(self.held.split_to(count).freeze())
+            }
+            Left::Length(length) => Incoming::passing(*length, passage.clone()),
+            Left::Chunks(_) | Left::Broken => Incoming::passing(0, passage.clone()),
+        }
+    }
+
+    /// Reads a part of the body into this memory. Answers how much it was; nothing is the end.
+    pub(super) fn poll_body(
+        &mut self,
+        context: &mut Context<'_>,
+        into: &mut BytesMut,
+    ) -> Poll<Result<usize, BrokenOff>> {
+        let broken = |_| BrokenOff;
+        while !self.owed.is_empty() {
+            let polled = Pin::new(&mut self.io).poll_write(context, self.owed);
+            let count = ready!(self.wrote(context, polled)).map_err(broken)?;
+            self.owed = &self.owed[count..];
+            if self.owed.is_empty() {
+                ready!(Pin::new(&mut self.io).poll_flush(context)).map_err(broken)?;
+            }
+        }
+        loop {
+            if !self.is_unread() {
+                return Poll::Ready(Ok(0));
+            }
+            if self.held.is_empty()
+                && let Left::Length(left) = &mut self.body
+            {
+                let mut piece = (&mut self.io).take(*left);
+                let count = ready!(poll_read_buf(Pin::new(&mut piece), context, into)).map_err(broken)?;
+                *left -= count as u64;
+                return Poll::Ready(if count == 0 { Err(BrokenOff) } else { Ok(count) });
+            }
+            if self.held.is_empty() && ready!(self.poll_held(context)).map_err(broken)? == 0 {
+                return Poll::Ready(Err(BrokenOff));
+            }
+            let before = into.len();
+            let count = match &mut self.body {
+                Left::Length(left) => {
+                    let count = usize::try_from(*left).map_or(self.held.len(), |left| left.min(self.held.len()));
+                    into.extend_from_slice(&self.held[..count]);
+                    *left -= count as u64;
+                    count
                 }
-            },
-            Left::Broken => 0,
-        };
-        self.hand_on(count, out);
-        Poll::Ready(Ok(()))
-    }
-
-    /// Reads a body of known length without holding it in between.
-    fn poll_straight(&mut self, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let Left::Length(left) = &mut self.body else { return Poll::Ready(Ok(())) };
-        let before = out.filled().len();
-        let mut piece = (&mut self.io).take((*left).min(PIECE_BYTES));
-        ready!(Pin::new(&mut piece).poll_read(context, out))?;
-        *left -= (out.filled().len() - before) as u64;
-        Poll::Ready(Ok(()))
-    }
-
-    fn hand_on(&mut self, count: usize, out: &mut ReadBuf<'_>) {
-        out.put_slice(&self.held[..count]);
-        self.held.advance(count);
+                Left::Chunks(chunks) => match chunks.read(&self.held, |data| into.extend_from_slice(data)) {
+                    Ok(count) => count,
+                    Err(_) => {
+                        self.body = Left::Broken;
+                        return Poll::Ready(Err(BrokenOff));
+                    }
+                },
+                Left::Broken => return Poll::Ready(Err(BrokenOff)),
+            };
+            self.held.advance(count);
+            // A piece of a chunk's line holds nothing.
+            if into.len() > before {
+                return Poll::Ready(Ok(into.len() - before));
+            }
+        }
     }
 
     /// Is something of the request still to come?
@@ -266,116 +277,95 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
             Left::Broken => true,
         }
     }
-}
 
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for Door<I> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if out.remaining() == 0 {
-            return Poll::Ready(Ok(()));
+    /// Can there be another request after this one, whose body nobody will read any more?
+    pub(super) fn can_go_on(&self) -> bool {
+        match &self.body {
+            Left::Length(left) => *left == 0 || *left <= PASSED_BY_MAX && self.owed.is_empty(),
+            Left::Chunks(chunks) => chunks.is_end(),
+            Left::Broken => false,
         }
-        if this.good == 0 {
-            if this.is_unread() {
-                return this.poll_body(context, out);
-            }
-            if !ready!(this.poll_head(context))? {
-                return Poll::Ready(Ok(()));
-            }
-        }
-        let count = this.good.min(out.remaining());
-        this.good -= count;
-        this.hand_on(count, out);
-        Poll::Ready(Ok(()))
     }
-}
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
+    /// Lets pass by what is left of the body. False if it does not come.
+    pub(super) async fn pass_by(&mut self) -> bool {
+        let mut scrap = BytesMut::new();
+        let deadline = Instant::now() + self.limits.header_timeout;
+        while self.is_unread() {
+            scrap.clear();
+            scrap.reserve(READ_BYTES);
+            let piece = poll_fn(|context| self.poll_body(context, &mut scrap));
+            if !matches!(tokio::time::timeout_at(deadline, piece).await, Ok(Ok(1..))) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// While a request is answered: ready when the client is gone. What it sends meanwhile is kept, up to a head's size.
+    pub(super) fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.is_unread() {
+            return Poll::Pending;
+        }
+        while self.held.len() < self.limits.header_bytes_max {
+            if !matches!(ready!(self.poll_held(context)), Ok(1..)) {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
+    }
+
     /// Has nothing moved for too long?
-    fn in_time<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if polled.is_pending() && self.writing.is_late(context) {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+    fn wrote(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match polled {
+            Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            Poll::Ready(Ok(bytes)) => self.writing.moved(bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending if self.writing.is_late(context) => {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            Poll::Pending => {}
         }
         polled
     }
 
-    fn wrote(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(bytes)) = &polled {
-            self.writing.moved(*bytes);
+    /// Writes one part behind the other; none of them is empty.
+    pub(super) async fn write(&mut self, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+        while !parts.is_empty() {
+            let count = poll_fn(|context| {
+                let io = Pin::new(&mut self.io);
+                let polled = match &*parts {
+                    [part] => io.poll_write(context, part),
+                    parts => io.poll_write_vectored(context, parts),
+                };
+                self.wrote(context, polled)
+            });
+            let count = count.await?;
+            IoSlice::advance_slices(&mut parts, count);
         }
-        self.in_time(context, polled)
-    }
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Door<I> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.io).poll_write(context, bytes);
-        self.wrote(context, polled)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.io).poll_write_vectored(context, slices);
-        self.wrote(context, polled)
+        let flushed = poll_fn(|context| {
+            let polled = Pin::new(&mut self.io).poll_flush(context);
+            self.wrote(context, polled.map_ok(|()| 1))
+        });
+        flushed.await?;
+        self.writing.rest();
+        Ok(())
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.io).poll_flush(context);
-        if polled.is_ready() {
-            // hyper asks for it when it has nothing more to write.
-            self.writing.rest();
-        }
-        self.in_time(context, polled)
-    }
-
-    /// hyper has said all that it had to say.
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        loop {
-            match &mut this.end {
-                End::Refused(answer) if !answer.is_empty() => {
-                    let polled = Pin::new(&mut this.io).poll_write(context, answer);
-                    if let Poll::Ready(Ok(count)) = &polled {
-                        answer.drain(..*count);
-                        if *count == 0 {
-                            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-                        }
-                    }
-                    ready!(this.wrote(context, polled))?;
+    /// Ends the connection. Who has more to say is listened to for a moment, because closing at once could take the answer away.
+    pub(super) async fn end(&mut self, listens: bool) {
+        // Whether any of it was heard is the client's affair.
+        let ending = async {
+            self.io.shutdown().await?;
+            while listens || self.is_unread() {
+                self.held.clear();
+                self.held.reserve(READ_BYTES);
+                if self.io.read_buf(&mut self.held).await? == 0 {
+                    break;
                 }
-                End::Refused(_) | End::NotYet => {
-                    let polled = Pin::new(&mut this.io).poll_shutdown(context);
-                    ready!(this.in_time(context, polled))?;
-                    let has_more = matches!(this.end, End::Refused(_)) || this.is_unread();
-                    this.end = if has_more { End::Lingering } else { End::Over };
-                    this.sleep.as_mut().reset(Instant::now() + LINGER);
-                }
-                End::Lingering => {
-                    this.held.clear();
-                    let polled = this.poll_more(context);
-                    let is_over = match polled {
-                        Poll::Ready(Ok(count)) => count == 0,
-                        Poll::Ready(Err(_)) => true,
-                        Poll::Pending => {
-                            ready!(this.sleep.as_mut().poll(context));
-                            true
-                        }
-                    };
-                    if is_over || this.sleep.is_elapsed() {
-                        this.end = End::Over;
-                    }
-                }
-                End::Over => return Pin::new(&mut this.io).poll_shutdown(context),
             }
-        }
+            Ok::<_, io::Error>(())
+        };
+        _ = tokio::time::timeout(LINGER, ending).await;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,15 +1,30 @@
 //! A request's line and headers, as bytes: do they say one thing, and say it plainly?
 //!
-//! Stricter than the parser behind it on purpose. What two parsers could read in two ways (RFC 9112, section 11.2) is
-//! not read here at all.
+//! What two parsers could read in two ways (RFC 9112, section 11.2) is not read here at all, and there is no other parser
+//! behind this one.
 
+use bytes::Bytes;
 use hapax_core::problem::{Problem, ProblemCode};
-use hyper::Uri;
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
 use crate::http::malformed;
 
-/// The most header lines. hyper takes no more.
+/// The most header lines.
 const LINES_MAX: usize = 100;
+/// Room is made for so many headers at once.
+const HEADERS_USUAL: usize = 6;
+
+/// A request without its body.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// What is to be done.
+    pub method: Method,
+    /// With what.
+    pub uri: Uri,
+    /// What else is said.
+    pub headers: HeaderMap,
+}
 
 /// How the body behind a head is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,39 +35,67 @@ pub enum Framing {
     Chunked,
 }
 
+/// A head, and what it says about the connection.
+#[derive(Debug)]
+pub struct Asked {
+    /// For whoever answers.
+    pub head: Head,
+    /// The body that follows.
+    pub framing: Framing,
+    /// Is it HTTP/1.1, and not 1.0?
+    pub is_11: bool,
+    /// Is it the last request of its connection?
+    pub is_last: bool,
+    /// Does the client wait for a word before it sends the body?
+    pub expects: bool,
+}
+
 /// Reads a whole head, up to and with the empty line. Every LF in it follows a CR; the door has seen to that.
-pub fn check(head: &[u8]) -> Result<Framing, Problem> {
-    let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let is_11 = request_line(lines.next().unwrap_or_default())?;
+pub fn read(bytes: &Bytes) -> Result<Asked, Problem> {
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let (method, uri, is_11) = request_line(bytes, lines.next().unwrap_or_default())?;
+    let mut headers = HeaderMap::with_capacity(HEADERS_USUAL);
     let (mut hosts, mut length, mut is_chunked) = (0, None, false);
+    let (mut closes, mut stays, mut expects) = (false, false, false);
     for (number, line) in lines.take_while(|line| !line.is_empty()).enumerate() {
         if number == LINES_MAX {
             return Err(too_large(&format!("a request has at most {LINES_MAX} headers")));
         }
         let (name, value) = header(line)?;
-        if name.eq_ignore_ascii_case(b"host") {
+        let unreadable = || malformed("a header cannot be read");
+        let name = HeaderName::from_bytes(name).map_err(|_| unreadable())?;
+        if name == HOST {
             hosts += 1;
-        } else if name.eq_ignore_ascii_case(b"content-length") {
+        } else if name == CONTENT_LENGTH {
             if length.is_some() {
                 return Err(malformed("the request has two Content-Lengths"));
             }
             length = Some(decimal(value).ok_or_else(|| malformed("the Content-Length is not a number"))?);
-        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+        } else if name == TRANSFER_ENCODING {
             if is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
                 return Err(malformed("the only Transfer-Encoding is chunked, once"));
             }
             is_chunked = true;
+        } else if name == CONNECTION {
+            let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            closes |= words.clone().any(|word| word.eq_ignore_ascii_case(b"close"));
+            stays |= words.any(|word| word.eq_ignore_ascii_case(b"keep-alive"));
+        } else if name == EXPECT {
+            expects |= value.eq_ignore_ascii_case(b"100-continue");
         }
+        headers.append(name, HeaderValue::from_maybe_shared(bytes.slice_ref(value)).map_err(|_| unreadable())?);
     }
     if hosts > 1 || (hosts == 0 && is_11) {
         return Err(malformed("a request has one Host"));
     }
-    match (length, is_chunked) {
-        (Some(_), true) => Err(malformed("the request has a Content-Length and a Transfer-Encoding")),
-        (None, true) if !is_11 => Err(malformed("HTTP/1.0 has no Transfer-Encoding")),
-        (None, true) => Ok(Framing::Chunked),
-        (length, false) => Ok(Framing::Length(length.unwrap_or(0))),
-    }
+    let framing = match (length, is_chunked) {
+        (Some(_), true) => return Err(malformed("the request has a Content-Length and a Transfer-Encoding")),
+        (None, true) if !is_11 => return Err(malformed("HTTP/1.0 has no Transfer-Encoding")),
+        (None, true) => Framing::Chunked,
+        (length, false) => Framing::Length(length.unwrap_or(0)),
+    };
+    let is_last = closes || !is_11 && !stays;
+    Ok(Asked { head: Head { method, uri, headers }, framing, is_11, is_last, expects: expects && is_11 })
 }
 
 /// More than is taken.
@@ -60,28 +103,30 @@ pub(super) fn too_large(detail: &str) -> Problem {
     Problem::new(ProblemCode::HeadersTooLarge, detail)
 }
 
-/// Is it HTTP/1.1, and not 1.0?
-fn request_line(line: &[u8]) -> Result<bool, Problem> {
+/// Method and address, and whether it is HTTP/1.1 and not 1.0.
+fn request_line(head: &Bytes, line: &[u8]) -> Result<(Method, Uri, bool), Problem> {
     let mut parts = line.split(|byte| *byte == b' ');
     let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
         return Err(malformed("a request's line is a method, an address and a version, with one space between them"));
     };
+    let no_word = || malformed("the method is no word");
     if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-        return Err(malformed("the method is no word"));
+        return Err(no_word());
     }
+    let method = Method::from_bytes(method).map_err(|_| no_word())?;
+    let unreadable = || malformed("the address cannot be read");
+    let uri = Uri::from_maybe_shared(head.slice_ref(target)).map_err(|_| unreadable())?;
     if !is_plain_path(target) {
-        let unreadable = || malformed("the address cannot be read");
-        let uri = Uri::try_from(target).map_err(|_| unreadable())?;
         // A name alone is an address only for tunnels.
-        let is_name = uri.scheme().is_none() && uri.authority().is_some() && method != b"CONNECT";
+        let is_name = uri.scheme().is_none() && uri.authority().is_some() && method != Method::CONNECT;
         if is_name || !target.iter().all(u8::is_ascii_graphic) {
             return Err(unreadable());
         }
     }
     match version {
-        b"HTTP/1.1" => Ok(true),
-        b"HTTP/1.0" => Ok(false),
+        b"HTTP/1.1" => Ok((method, uri, true)),
+        b"HTTP/1.0" => Ok((method, uri, false)),
         _ => Err(malformed("this server speaks HTTP/1.1 and HTTP/1.0")),
     }
 }

@@ -1,47 +1,33 @@
-//! The door with hyper behind it, against a reading of the same bytes that is as plain as can be.
+//! A connection against a reading of the same bytes that is as plain as can be.
 
 mod plain;
 
-use std::convert::Infallible;
 use std::sync::Mutex;
-use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use bytes::BytesMut;
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
+use crate::config::Limits;
 use plain::{Seen, read_plainly};
 
-/// What hyper saw behind the door, and what came back, when these pieces were sent and `answers` were waited for.
+/// What was seen behind the door, and what came back, when these pieces were sent and `answers` were waited for.
 fn talk(pieces: &[Vec<u8>], answers: usize, limits: &Limits) -> (Vec<Seen>, String) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let _within = runtime.enter();
     let (here, there) = tokio::io::duplex(256);
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let answering = Answering::default();
-    let door = Door::new(there, limits, Arc::default(), answering.clone());
-    let service = service_fn(|request: hyper::Request<Incoming>| {
-        let (seen, answered) = (Arc::clone(&seen), answering.until_dropped());
-        async move {
-            let (parts, body) = request.into_parts();
-            let headers = parts.headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
-            let line = format!("{} {}", parts.method, parts.uri);
-            let body = body.collect().await.ok().map(|it| it.to_bytes().to_vec());
-            seen.lock().expect("a lock").push(Seen { line, headers: headers.collect(), body });
-            drop(answered);
-            Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::from_static(b"yes"))))
-        }
-    });
-    let serving = http1::Builder::new()
-        .header_read_timeout(None)
-        .auto_date_header(false)
-        .serve_connection(TokioIo::new(door), service);
+    let seen = Mutex::new(Vec::new());
+    let (_running, stopping) = watch::channel(false);
+    let connection = Connection { door: Door::new(there, limits), written: Written::default(), stopping };
+    let answer = async |head: Head, mut body: Incoming| {
+        let headers = head.headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
+        let line = format!("{} {}", head.method, head.uri);
+        let body = all_of(&mut body).await;
+        seen.lock().expect("a lock").push(Seen { line, headers: headers.collect(), body });
+        Reply::bytes(200, "text/plain", "yes")
+    };
+    let serving = connection.run(answer, |_| ());
     let asking = async move {
         let (mut reading, mut writing) = tokio::io::split(here);
         let sending = async {
@@ -72,8 +58,14 @@ fn talk(pieces: &[Vec<u8>], answers: usize, limits: &Limits) -> (Vec<Seen>, Stri
         heard
     };
     let (_, heard) = runtime.block_on(async { tokio::join!(serving, asking) });
-    let seen = std::mem::take(&mut *seen.lock().expect("a lock"));
-    (seen, heard)
+    (seen.into_inner().expect("a lock"), heard)
+}
+
+/// A body to its end, if it comes to one.
+async fn all_of(body: &mut Incoming) -> Option<Vec<u8>> {
+    let mut all = BytesMut::new();
+    while poll_fn(|_| body.poll_more(&mut all)).await.ok()? > 0 {}
+    Some(all.to_vec())
 }
 
 /// Everything that is sent is read as the plain reader reads it.
@@ -203,4 +195,96 @@ fn who_sends_nothing_is_let_go_and_who_drips_is_told() {
     // After an answer the connection is idle, and then it is over without a word.
     let (seen, heard) = talk(&[b"GET / HTTP/1.1\r\nhost: a\r\n\r\n".to_vec()], 2, &limits);
     assert_eq!((seen.len(), heard.matches("HTTP/1.1").count()), (1, 1), "{heard}");
+}
+
+/// A request that is answered without its body being read, and then another.
+fn unread(first: &str, pieces: &[&[u8]]) -> (usize, String) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let _within = runtime.enter();
+    let (mut here, there) = tokio::io::duplex(256);
+    let (_running, stopping) = watch::channel(false);
+    let limits = Limits { header_timeout: Duration::from_millis(50), ..Limits::default() };
+    let connection = Connection { door: Door::new(there, &limits), written: Written::default(), stopping };
+    let asked = Mutex::new(0);
+    let answer = async |_: Head, _: Incoming| {
+        *asked.lock().expect("a lock") += 1;
+        Reply::bytes(200, "text/plain", "yes")
+    };
+    let serving = connection.run(answer, |_| ());
+    let asking = async {
+        _ = here.write_all(first.as_bytes()).await;
+        for piece in pieces {
+            tokio::task::yield_now().await;
+            _ = here.write_all(piece).await;
+        }
+        _ = here.shutdown().await;
+        let mut heard = String::new();
+        _ = here.read_to_string(&mut heard).await;
+        heard
+    };
+    let (_, heard) = runtime.block_on(async { tokio::join!(serving, asking) });
+    (asked.into_inner().expect("a lock"), heard)
+}
+
+#[test]
+fn a_body_that_nobody_reads_passes_by_and_the_next_request_is_answered() {
+    let next: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    for pieces in
+        [&[b"12345".as_slice(), next][..], &[b"12", b"345", next], &[b"12345GET / HTTP/1.1\r\nhost: a\r\n\r\n"]]
+    {
+        let (asked, heard) = unread("PUT / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n", pieces);
+        assert_eq!((asked, heard.matches("200 OK").count()), (2, 2), "{heard}");
+        assert!(!heard.contains("connection: close"), "{heard}");
+    }
+}
+
+#[test]
+fn a_body_that_nobody_reads_ends_the_connection_if_it_is_long_or_may_never_come() {
+    for (headers, body) in [
+        // It waits for a word that does not come.
+        ("content-length: 5\r\nexpect: 100-continue", b"".as_slice()),
+        ("content-length: 100000", b"12345"),
+        ("transfer-encoding: chunked", b"5\r\n12345\r\n0\r\n\r\n"),
+    ] {
+        let (asked, heard) = unread(&format!("PUT / HTTP/1.1\r\nhost: a\r\n{headers}\r\n\r\n"), &[body]);
+        assert_eq!(asked, 1);
+        assert!(heard.contains("connection: close") && !heard.contains("100 Continue"), "{headers}: {heard}");
+    }
+}
+
+#[test]
+fn who_waits_for_a_word_hears_it_once_the_body_is_asked_for() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let _within = runtime.enter();
+    let (mut here, there) = tokio::io::duplex(256);
+    let (_running, stopping) = watch::channel(false);
+    let connection = Connection { door: Door::new(there, &Limits::default()), written: Written::default(), stopping };
+    let answer = async |_: Head, mut body: Incoming| {
+        let body = all_of(&mut body).await.expect("a body");
+        Reply::bytes(200, "text/plain", body)
+    };
+    let serving = connection.run(answer, |_| ());
+    let asking = async {
+        let head = b"PUT / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
+        here.write_all(head).await.expect("a head");
+        let mut word = [0; 25];
+        here.read_exact(&mut word).await.expect("a word");
+        assert_eq!(&word, b"HTTP/1.1 100 Continue\r\n\r\n");
+        here.write_all(b"12345").await.expect("a body");
+        here.shutdown().await.expect("an end");
+        let mut heard = String::new();
+        here.read_to_string(&mut heard).await.expect("an answer");
+        heard
+    };
+    let (_, heard) = runtime.block_on(async { tokio::join!(serving, asking) });
+    assert!(heard.starts_with("HTTP/1.1 200 OK\r\n") && heard.ends_with("\r\n\r\n12345"), "{heard}");
+}
+
+#[test]
+fn http_10_ends_with_its_answer_unless_it_asks_to_stay() {
+    let twice = |head: &str| [head, head].concat().into_bytes();
+    let (seen, heard) = talk(&[twice("GET / HTTP/1.0\r\n\r\n")], 1, &Limits::default());
+    assert!(seen.len() == 1 && heard.starts_with("HTTP/1.0 200 OK") && heard.contains("connection: close"), "{heard}");
+    let (seen, heard) = talk(&[twice("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n")], 2, &Limits::default());
+    assert!(seen.len() == 2 && heard.contains("connection: keep-alive"), "{heard}");
 }

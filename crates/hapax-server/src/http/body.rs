@@ -7,19 +7,18 @@
 
 use std::future::poll_fn;
 use std::io::Read;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
-use hyper::HeaderMap;
-use hyper::body::{Body as _, Incoming};
-use hyper::header::CONTENT_ENCODING;
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{App, Call, malformed};
+use super::{App, BrokenOff, Call, malformed};
 use crate::config::Limits;
+use crate::connection::incoming::Incoming;
 use crate::connection::pace::Pace;
 use crate::writer::busy;
 
@@ -30,8 +29,10 @@ const WINDOW_LOG_MAX: u32 = 23;
 pub(super) const UNPACKED_AT_ONCE_MAX: usize = 8;
 /// Room is made for so many times what has come, if so much is announced: else a body would be copied again and again as it grows.
 const AHEAD: usize = 7;
-/// What is unpacked between two looks at the memory.
+/// What is unpacked between two looks at the memory, and the first room for a body.
 const PIECE_BYTES: usize = 64 << 10;
+/// The least room for what comes of a body.
+const PIECE_MIN: usize = 4 << 10;
 
 /// A body, unpacked, and its share of the memory.
 pub(super) struct Unpacked {
@@ -52,9 +53,9 @@ pub enum Coding {
 
 /// Reads the body of a request.
 pub(super) async fn read(app: &App, call: &mut Call) -> Result<Unpacked, Problem> {
-    let coding = coding_of(&call.parts.headers)?;
+    let coding = coding_of(&call.head.headers)?;
     let max = app.limits.body_bytes_max;
-    if call.body.size_hint().lower() > max as u64 {
+    if call.body.length_min() > max as u64 {
         return Err(too_large(max));
     }
     let mut share = Share::new(&app.memory)?;
@@ -132,38 +133,33 @@ pub fn coding_of(headers: &HeaderMap) -> Result<Coding, Problem> {
 /// The bytes as they come, if they come quickly enough.
 async fn collect(body: &mut Incoming, limits: &Limits, share: &mut Share) -> Result<Bytes, Problem> {
     let max = limits.body_bytes_max;
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(max).min(max);
+    if let Some(whole) = body.whole() {
+        share.grow(whole.len())?;
+        return Ok(whole);
+    }
+    let announced = usize::try_from(body.length_min()).unwrap_or(max).min(max);
     let mut pace = Pace::new(limits.body_rate_window, limits.body_rate_min);
-    let mut first = Bytes::new();
-    let mut all: Option<BytesMut> = None;
-    let mut length = 0;
+    let mut all = BytesMut::new();
     loop {
-        let next = poll_fn(|context| match Pin::new(&mut *body).poll_frame(context) {
-            Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+        if all.len() == all.capacity() {
+            // One more than is announced, so that the end is seen without more room.
+            let to_come = (announced - all.len().min(announced) + 1).max(PIECE_MIN);
+            all.reserve(to_come.min(PIECE_BYTES.max(AHEAD * all.len())));
+        }
+        let next = poll_fn(|context| match body.poll_more(&mut all) {
+            Poll::Ready(came) => Poll::Ready(Ok(came)),
             Poll::Pending if pace.is_late(context) => Poll::Ready(Err(too_late("the body comes too slowly"))),
             Poll::Pending => Poll::Pending,
         });
-        let Some(frame) = next.await? else { return Ok(all.map_or(first, BytesMut::freeze)) };
-        let piece = frame.map_err(|_| malformed("the body broke off"))?.into_data().unwrap_or_default();
-        pace.moved(piece.len());
-        length += piece.len();
-        if length > max {
+        let came = next.await?.map_err(|BrokenOff| malformed("the body broke off"))?;
+        if came == 0 {
+            return Ok(all.freeze());
+        }
+        pace.moved(came);
+        if all.len() > max {
             return Err(too_large(max));
         }
-        share.grow(length)?;
-        if first.is_empty() {
-            first = piece;
-        } else {
-            let all = all.get_or_insert_with(BytesMut::new);
-            let to_come = announced.saturating_sub(length).min(AHEAD * length);
-            if all.is_empty() {
-                all.reserve(length + to_come);
-                all.extend_from_slice(&first);
-            } else if all.capacity() - all.len() < piece.len() {
-                all.reserve(piece.len() + to_come);
-            }
-            all.extend_from_slice(&piece);
-        }
+        share.grow(all.len())?;
     }
 }
 

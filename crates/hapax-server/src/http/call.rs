@@ -9,12 +9,12 @@ use hapax_core::event::Digest;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 use hapax_store::seam::{HandlerKey, StreamKey};
-use hyper::body::Incoming;
-use hyper::header::AUTHORIZATION;
-use hyper::http::request::Parts;
+use http::header::AUTHORIZATION;
 use percent_encoding::percent_decode_str;
 
 use super::{App, Route, invalid, malformed, unread};
+use crate::connection::head::Head;
+use crate::connection::incoming::Incoming;
 use crate::keys;
 use crate::rate::Account;
 use crate::writer::DEFAULT_TENANT;
@@ -24,7 +24,7 @@ pub struct Call {
     /// Its row.
     pub route: &'static Route,
     /// Line and headers.
-    pub parts: Parts,
+    pub head: Head,
     /// The body, not yet read.
     pub body: Incoming,
     /// When it came. Read once.
@@ -56,7 +56,7 @@ impl Call {
         app: &App,
         route: &'static Route,
         params: Vec<(&'static str, String)>,
-        parts: Parts,
+        head: Head,
         body: Incoming,
         who: Who,
     ) -> Result<Self, Problem> {
@@ -68,9 +68,9 @@ impl Call {
         }
         let decode = |(name, value): (&'static str, String)| decoded(&value).map(|value| (name, value));
         let params = params.into_iter().map(decode).collect::<Result<_, _>>()?;
-        let query = parse_query(parts.uri.query().unwrap_or_default(), route)?;
+        let query = parse_query(head.uri.query().unwrap_or_default(), route)?;
         let Who { tenant, access, key, hash, rates: _ } = who;
-        let call = Self { route, parts, body, now, tenant, access, key, account: None, hash, params, query };
+        let call = Self { route, head, body, now, tenant, access, key, account: None, hash, params, query };
         if let Some(stream) = call.params.iter().find(|(name, _)| *name == "stream")
             && !call.access.streams.cover(&stream.1)
         {
@@ -173,7 +173,7 @@ impl Call {
 
     /// A header that is text.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.parts.headers.get(name).and_then(|value| value.to_str().ok())
+        self.head.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
     /// What the caller would rather read.
@@ -193,8 +193,8 @@ pub(super) struct Who {
 
 impl Who {
     /// Whoever the key says; everybody where none is needed.
-    pub(super) fn of(app: &App, parts: &Parts, deed: Option<Deed>) -> Result<Self, Problem> {
-        let header = parts.headers.get(AUTHORIZATION);
+    pub(super) fn of(app: &App, head: &Head, deed: Option<Deed>) -> Result<Self, Problem> {
+        let header = head.headers.get(AUTHORIZATION);
         if deed.is_none() || !app.reader.needs_keys().map_err(unread)? {
             let (tenant, access, rates) = (Arc::from(DEFAULT_TENANT), Access::admin(), Rates::default());
             return Ok(Self { tenant, access, key: None, rates, hash: None });

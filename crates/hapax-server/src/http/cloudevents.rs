@@ -3,7 +3,7 @@
 //! `Content-Type: application/json` is what the absence of `datacontenttype` means, so it is not written.
 
 use hapax_core::problem::Problem;
-use hyper::HeaderMap;
+use http::HeaderMap;
 use percent_encoding::percent_decode;
 use serde_json::value::RawValue;
 

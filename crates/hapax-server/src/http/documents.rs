@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use hapax_core::json::{Batch, NoBatch, Node};
 use hapax_core::problem::{Problem, ProblemCode};
-use hyper::HeaderMap;
+use http::HeaderMap;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 

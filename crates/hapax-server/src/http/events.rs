@@ -52,7 +52,7 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let terms = terms(&call)?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;
-    let documents = Documents::of(&call.parts.headers, &body.bytes, app.limits.batch_events_max)?;
+    let documents = Documents::of(&call.head.headers, &body.bytes, app.limits.batch_events_max)?;
     let count = documents.len();
     if let Err(reply) = limited::take_events(&app, &call, count) {
         return Ok(reply);

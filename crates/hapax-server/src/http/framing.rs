@@ -7,19 +7,20 @@
 use std::net::IpAddr;
 
 use hapax_core::problem::{Problem, ProblemCode};
-use hyper::HeaderMap;
-use hyper::header::{HOST, ORIGIN};
-use hyper::http::request::Parts;
+use http::HeaderMap;
+use http::header::{HOST, ORIGIN};
+
+use crate::connection::head::Head;
 
 /// Refuses what a page of another site may have sent, where no keys are needed. Whether they are is asked only of what
 /// looks like it: the store may have to be asked, and may be slow or away.
 pub(super) fn check(
-    parts: &Parts,
+    head: &Head,
     needs_keys: impl Fn() -> Result<bool, Problem>,
     hosts: &[String],
 ) -> Result<(), Problem> {
-    let is_known = is_known(parts, hosts);
-    if is_known && !is_foreign(&parts.headers) || needs_keys()? {
+    let is_known = is_known(head, hosts);
+    if is_known && !is_foreign(&head.headers) || needs_keys()? {
         return Ok(());
     }
     if !is_known {
@@ -32,8 +33,8 @@ pub(super) fn check(
 }
 
 /// Is it asked by a name that is its own?
-fn is_known(parts: &Parts, hosts: &[String]) -> bool {
-    let written = match (parts.uri.authority(), parts.headers.get(HOST)) {
+fn is_known(head: &Head, hosts: &[String]) -> bool {
+    let written = match (head.uri.authority(), head.headers.get(HOST)) {
         (Some(authority), _) => authority.as_str(),
         (None, Some(host)) => host.to_str().unwrap_or("?"),
         // Only HTTP/1.0 gets here without one, and no browser speaks that.

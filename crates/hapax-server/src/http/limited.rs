@@ -4,19 +4,23 @@
 //! shows no key that holds is counted by address, also where it shows a wrong one. Not here: the counting (`rate`).
 
 use std::fmt::Write as _;
+use std::future::poll_fn;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use hapax_core::access::{Deed, Rates};
 use hapax_core::problem::{Problem, ProblemCode};
-use http_body_util::BodyExt as _;
-use hyper::HeaderMap;
-use hyper::body::Incoming;
-use hyper::header::{EXPECT, RETRY_AFTER};
+use http::HeaderMap;
+use http::header::EXPECT;
 
 use super::call::Who;
 use super::{App, Call, Reply, Route};
+use crate::connection::incoming::Incoming;
 use crate::rate::{Account, Payer, TooMany};
+
+/// What passes by at once.
+const PIECE_BYTES: usize = 8 << 10;
 
 /// Who pays for a request. Nobody does where anybody may ask.
 pub(super) fn account(app: &App, route: &Route, who: &Result<Who, Problem>, peer: IpAddr) -> Option<Account> {
@@ -54,7 +58,7 @@ fn refused(app: &App, account: &Account, many: TooMany) -> Reply {
     let seconds = seconds(wait);
     let detail = format!("{whose} may send {rate} {name} a second; send it again in {seconds} s");
     let problem = Problem::new(ProblemCode::RateLimited, detail);
-    Reply::problem(&problem).with(RETRY_AFTER.as_str(), seconds.to_string())
+    Reply::problem(&problem).with("retry-after", seconds.to_string())
 }
 
 /// An answer that says what is left.
@@ -84,12 +88,14 @@ pub(super) async fn discard(app: &App, headers: &HeaderMap, mut body: Incoming) 
     }
     let mut left = app.limits.body_bytes_max;
     let passing = async {
-        while let Some(Ok(frame)) = body.frame().await {
-            let length = frame.data_ref().map_or(0, |data| data.len());
+        let mut scrap = BytesMut::with_capacity(PIECE_BYTES);
+        while let Ok(length @ 1..) = poll_fn(|_| body.poll_more(&mut scrap)).await {
             match left.checked_sub(length) {
                 Some(rest) => left = rest,
                 None => return,
             }
+            scrap.clear();
+            scrap.reserve(PIECE_BYTES);
         }
     };
     // Whether it came to its end does not matter any more.

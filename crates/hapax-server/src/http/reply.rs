@@ -1,18 +1,12 @@
-//! Answers as HTTP carries them.
+//! Answers as HTTP carries them. Not here: how they are framed (`connection`).
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use hapax_core::problem::Problem;
 use hapax_store::turn::Answer;
-use hyper::body::Frame;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
-use hyper::{Response, StatusCode};
 use serde::Serialize;
 use tokio::sync::mpsc;
-
-use crate::connection::Answered;
 
 /// The type of every problem.
 const PROBLEM: &str = "application/problem+json";
@@ -23,49 +17,25 @@ const JSON: &str = "application/json";
 #[derive(Debug)]
 pub struct Reply {
     status: u16,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    headers: Vec<(&'static str, Cow<'static, str>)>,
     pieces: Pieces,
-}
-
-/// The bytes of an answer, and what is let go with the last of them.
-#[derive(Debug)]
-pub struct Body {
-    pieces: Pieces,
-    _held: Option<Answered>,
 }
 
 /// All bytes of an answer, or as they come.
 #[derive(Debug)]
-enum Pieces {
+pub enum Pieces {
+    /// All of them.
     Whole(Bytes),
     /// The end of the channel is the end; an error cuts the connection, so that nobody takes a part for the whole.
-    Streamed(mpsc::Receiver<Result<Bytes, BrokenOff>>),
+    Streamed(Stream),
 }
 
-/// An answer that cannot be given to its end.
+/// Pieces of an answer as they come.
+pub type Stream = mpsc::Receiver<Result<Bytes, BrokenOff>>;
+
+/// Something that does not come to its end: an answer, or the body of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokenOff;
-
-impl std::fmt::Display for BrokenOff {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the answer broke off")
-    }
-}
-
-impl std::error::Error for BrokenOff {}
-
-impl Body {
-    /// Lets go of this with its last byte.
-    pub(crate) fn holding(self, held: Answered) -> Self {
-        Self { _held: Some(held), ..self }
-    }
-}
-
-impl From<Pieces> for Body {
-    fn from(pieces: Pieces) -> Self {
-        Self { pieces, _held: None }
-    }
-}
 
 impl Reply {
     /// JSON.
@@ -76,14 +46,12 @@ impl Reply {
 
     /// Some bytes of a type.
     pub fn bytes(status: u16, kind: &'static str, bytes: impl Into<Bytes>) -> Self {
-        let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(kind))];
-        Self { status, headers, pieces: Pieces::Whole(bytes.into()) }
+        Self { status, headers: headers(kind), pieces: Pieces::Whole(bytes.into()) }
     }
 
     /// Bytes as they come.
-    pub fn streamed(kind: &'static str, pieces: mpsc::Receiver<Result<Bytes, BrokenOff>>) -> Self {
-        let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(kind))];
-        Self { status: 200, headers, pieces: Pieces::Streamed(pieces) }
+    pub fn streamed(kind: &'static str, pieces: Stream) -> Self {
+        Self { status: 200, headers: headers(kind), pieces: Pieces::Streamed(pieces) }
     }
 
     /// A problem. Those that pass say when to come again; that of a limit is known to whoever counts.
@@ -91,10 +59,10 @@ impl Reply {
         let bytes = serde_json::to_vec(problem).unwrap_or_default();
         let reply = Self::bytes(problem.status, PROBLEM, bytes);
         match (problem.status, problem.code) {
-            (503, _) | (_, "REQUEST_RUNNING") => reply.with(RETRY_AFTER.as_str(), "1".to_owned()),
+            (503, _) | (_, "REQUEST_RUNNING") => reply.with("retry-after", "1"),
             // The rest of the request is not waited for.
-            (408, _) => reply.with("connection", "close".to_owned()),
-            (401, _) => reply.with("www-authenticate", "Bearer".to_owned()),
+            (408, _) => reply.with("connection", "close"),
+            (401, _) => reply.with("www-authenticate", "Bearer"),
             (_, _) => reply,
         }
     }
@@ -103,12 +71,13 @@ impl Reply {
     pub fn answer(answer: &Answer) -> Self {
         let kind = if answer.problem { PROBLEM } else { JSON };
         let reply = Self::bytes(answer.status, kind, answer.body.bytes().clone());
-        if answer.replayed { reply.with("idempotency-replayed", "true".to_owned()) } else { reply }
+        if answer.replayed { reply.with("idempotency-replayed", "true") } else { reply }
     }
 
     /// With a header more. One that HTTP cannot carry is left out.
-    pub fn with(mut self, name: &str, value: String) -> Self {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+    pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        let value = value.into();
+        if value.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f)) {
             self.headers.push((name, value));
         }
         self
@@ -119,46 +88,30 @@ impl Reply {
         self.status
     }
 
-    /// For hyper. A HEAD is answered without the body.
-    pub fn into_response(self, is_head: bool) -> Response<Body> {
-        let length = match &self.pieces {
-            Pieces::Whole(bytes) if is_head => Some(HeaderValue::from(bytes.len())),
-            Pieces::Whole(_) | Pieces::Streamed(_) => None,
-        };
-        let pieces = if is_head { Pieces::Whole(Bytes::new()) } else { self.pieces };
-        let mut response = Response::new(Body::from(pieces));
-        response.headers_mut().extend(length.map(|length| (CONTENT_LENGTH, length)));
-        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        for (name, value) in self.headers {
-            response.headers_mut().append(name, value);
-        }
-        response
+    /// Its headers.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.headers.iter().map(|(name, value)| (*name, value.as_ref()))
+    }
+
+    /// Does the connection end with it?
+    pub(crate) fn closes(&self) -> bool {
+        self.headers().any(|header| header == ("connection", "close"))
+    }
+
+    /// Its bytes.
+    pub(crate) fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+
+    /// Its bytes alone.
+    pub(crate) fn into_pieces(self) -> Pieces {
+        self.pieces
     }
 }
 
-impl hyper::body::Body for Body {
-    type Data = Bytes;
-    type Error = BrokenOff;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        match &mut self.pieces {
-            Pieces::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Pieces::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Pieces::Streamed(receiver) => receiver.poll_recv(context).map(|piece| piece.map(|it| it.map(Frame::data))),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(&self.pieces, Pieces::Whole(bytes) if bytes.is_empty())
-    }
-
-    fn size_hint(&self) -> hyper::body::SizeHint {
-        match &self.pieces {
-            Pieces::Whole(bytes) => hyper::body::SizeHint::with_exact(bytes.len() as u64),
-            Pieces::Streamed(_) => hyper::body::SizeHint::default(),
-        }
-    }
+/// Those that every answer has, and room for a few more.
+fn headers(kind: &'static str) -> Vec<(&'static str, Cow<'static, str>)> {
+    let mut headers = Vec::with_capacity(4);
+    headers.push(("content-type", Cow::Borrowed(kind)));
+    headers
 }

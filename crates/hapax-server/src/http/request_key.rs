@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hapax_core::problem::Problem;
 use hapax_store::seam::RequestKey;
 use hapax_store::turn::RequestId;
-use hyper::HeaderMap;
+use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
 
 use super::{Call, malformed};
@@ -20,7 +20,7 @@ pub(super) const OVERRIDES: [&str; 2] = ["hapax-force-override", "x-force-overri
 
 /// The key of a request, if it has one.
 pub(super) fn key_of(call: &Call) -> Result<Option<String>, Problem> {
-    key_in(&call.parts.headers)
+    key_in(&call.head.headers)
 }
 
 /// The one key that the headers name, if they do.
@@ -72,15 +72,15 @@ pub(super) fn identify(call: &Call, key: &str, body: &[u8]) -> RequestId {
     let mut hasher = Sha256::new();
     let overrides = OVERRIDES.map(|name| call.header(name).unwrap_or_default());
     let kind = call.header("content-type").unwrap_or_default();
-    let mut ce: Vec<_> = call.parts.headers.iter().filter(|(name, _)| name.as_str().starts_with("ce-")).collect();
+    let mut ce: Vec<_> = call.head.headers.iter().filter(|(name, _)| name.as_str().starts_with("ce-")).collect();
     ce.sort_by_key(|(name, _)| name.as_str());
-    let texts = [call.parts.uri.query().unwrap_or_default(), kind, overrides[0], overrides[1]];
+    let texts = [call.head.uri.query().unwrap_or_default(), kind, overrides[0], overrides[1]];
     let headers = ce.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
     for part in texts.iter().map(|text| text.as_bytes()).chain(headers).chain([body]) {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    let target = Arc::from(format!("{} {}", call.parts.method, call.parts.uri.path()));
+    let target = Arc::from(format!("{} {}", call.head.method, call.head.uri.path()));
     let key = RequestKey { tenant: Arc::clone(&call.tenant), target, key: Arc::from(key) };
     RequestId { key, fingerprint: hasher.finalize().into() }
 }

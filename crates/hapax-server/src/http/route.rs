@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hapax_core::access::Deed;
 use hapax_core::problem::{Problem, ProblemCode};
-use hyper::Method;
+use http::Method;
 
 use super::{App, Call, Reply};
 

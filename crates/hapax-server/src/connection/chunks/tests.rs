@@ -3,11 +3,13 @@ use super::*;
 /// Where a body ends: read at once, and byte by byte.
 fn end_of(body: &str) -> Result<Option<usize>, NoChunk> {
     let mut whole = Chunks::new();
-    let read = whole.read(body.as_bytes()).map(|end| whole.is_end().then_some(end));
+    let (mut held, mut held_slowly) = (Vec::new(), Vec::new());
+    let read = whole.read(body.as_bytes(), |data| held.extend_from_slice(data));
+    let read = read.map(|end| whole.is_end().then_some(end));
     let mut slow = Chunks::new();
     let mut end = Ok(None);
     for (at, byte) in body.bytes().enumerate() {
-        if let Err(fault) = slow.read(&[byte]) {
+        if let Err(fault) = slow.read(&[byte], |data| held_slowly.extend_from_slice(data)) {
             end = Err(fault);
             break;
         }
@@ -16,7 +18,7 @@ fn end_of(body: &str) -> Result<Option<usize>, NoChunk> {
             break;
         }
     }
-    assert_eq!(read, end, "{body:?}, byte by byte");
+    assert_eq!((read, &held), (end, &held_slowly), "{body:?}, byte by byte");
     read
 }
 
@@ -33,6 +35,14 @@ fn a_body_ends_with_the_empty_chunk() {
     ] {
         assert_eq!(end_of(body), Ok(end), "{body:?}");
     }
+}
+
+#[test]
+fn what_the_chunks_hold_is_handed_out_and_nothing_else() {
+    let mut held = Vec::new();
+    let body = "3\r\nabc\r\nA;x\r\n0123\r\n6789\r\n0\r\n\r\n!";
+    Chunks::new().read(body.as_bytes(), |data| held.extend_from_slice(data)).expect("chunks");
+    assert_eq!(held, b"abc0123\r\n6789");
 }
 
 #[test]

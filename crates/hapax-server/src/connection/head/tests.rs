@@ -3,7 +3,7 @@ use super::*;
 /// The framing of a head whose lines are given, or the code of the problem.
 fn check_of(lines: &str) -> String {
     let head = lines.replace('\n', "\r\n") + "\r\n\r\n";
-    match check(head.as_bytes()) {
+    match read(&Bytes::from(head)).map(|asked| asked.framing) {
         Ok(Framing::Length(length)) => length.to_string(),
         Ok(Framing::Chunked) => "chunked".to_owned(),
         Err(problem) => format!("{} {}", problem.status, problem.detail),
@@ -86,4 +86,22 @@ fn headers_have_a_number() {
     let lines = |count: usize| "GET / HTTP/1.1\nhost: a".to_owned() + &"\nx: y".repeat(count - 1);
     assert_eq!(check_of(&lines(LINES_MAX)), "0");
     assert!(check_of(&lines(LINES_MAX + 1)).starts_with("431 "));
+}
+
+#[test]
+fn a_request_says_whether_it_is_the_last_and_whether_it_waits_for_a_word() {
+    for (lines, is_last, expects) in [
+        ("GET / HTTP/1.1\nhost: a", false, false),
+        ("GET / HTTP/1.1\nhost: a\nconnection: Close", true, false),
+        ("GET / HTTP/1.1\nhost: a\nconnection: upgrade, close", true, false),
+        ("GET / HTTP/1.1\nhost: a\nconnection: closed", false, false),
+        ("GET / HTTP/1.0", true, false),
+        ("GET / HTTP/1.0\nconnection: keep-alive", false, false),
+        ("GET / HTTP/1.0\nconnection: keep-alive, close", true, false),
+        ("PUT / HTTP/1.1\nhost: a\nexpect: 100-Continue", false, true),
+        ("PUT / HTTP/1.0\nexpect: 100-continue", true, false),
+    ] {
+        let asked = read(&Bytes::from(lines.replace('\n', "\r\n") + "\r\n\r\n")).expect("a head");
+        assert_eq!((asked.is_last, asked.expects), (is_last, expects), "{lines:?}");
+    }
 }

@@ -75,7 +75,7 @@ fn read_head(head: &[u8]) -> Option<(Seen, bool, Option<usize>)> {
     let first = lines.next()?;
     let [method, target, version] = first.split(' ').collect::<Vec<_>>()[..] else { return None };
     let is_10 = version == "HTTP/1.0";
-    let uri: hyper::Uri = target.parse().ok()?;
+    let uri: http::Uri = target.parse().ok()?;
     if !target.starts_with(['/', '*']) && !target.contains("://") {
         return None;
     }

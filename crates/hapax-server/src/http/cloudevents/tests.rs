@@ -1,4 +1,4 @@
-use hyper::header::{HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue};
 
 use super::*;
 
