@@ -22,4 +22,5 @@ pub mod metrics;
 
 pub mod connection;
 pub mod server;
+pub mod threads;
 pub mod tls;

@@ -12,6 +12,7 @@ use hapax_core::time::Time;
 use hapax_server::clock::{Clock, random};
 use hapax_server::config::Config;
 use hapax_server::server::serve;
+use hapax_server::threads;
 use hapax_store::embedded::disk::RealDisk;
 use hapax_store::embedded::log::LogId;
 use hapax_store::embedded::{Embedded, Options, Progress as Started};
@@ -43,7 +44,7 @@ impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let resolved = self.settings.resolve()?;
         start_log(&resolved.log, resolved.json_log)?;
-        let runtime = runtime().context("cannot start the runtime")?;
+        let runtime = threads::runtime(resolved.bound).context("cannot start the runtime")?;
         let scheme = if resolved.server.tls.is_some() { "https" } else { "http" };
         let said = |address| eprintln!("hapax: listening on {scheme}://{address}, the ledger is in {}", resolved.store);
         runtime.block_on(async {
@@ -58,12 +59,6 @@ impl Serve {
 /// Commits of so many events are written by who judged them, and larger ones beside: with a few events it takes longer to wake another
 /// thread than to write them down.
 const AT_ONCE_MAX: usize = 64;
-
-/// A thread for each processor, and never one alone: while it waits for the disk another goes on.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    let threads = std::thread::available_parallelism().map_or(2, |processors| processors.get().max(2));
-    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
-}
 
 /// Runs a server on the ledger at this place until it is asked to stop.
 pub(crate) async fn run(

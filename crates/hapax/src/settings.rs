@@ -81,6 +81,9 @@ pub(crate) struct Settings {
     /// How it is logged: `text` or `json`.
     #[arg(long, value_name = "FORMAT", env = "HAPAX_LOG_FORMAT")]
     log_format: Option<String>,
+    /// Leave it to the system which processor a thread runs on.
+    #[arg(long, env = "HAPAX_UNBOUND_THREADS")]
+    unbound_threads: bool,
     /// The largest body after unpacking, in bytes.
     #[arg(long, value_name = "BYTES", env = "HAPAX_BODY_BYTES_MAX")]
     body_bytes_max: Option<String>,
@@ -150,6 +153,8 @@ pub(crate) struct Resolved {
     pub(crate) kept: Kept,
     pub(crate) log: String,
     pub(crate) json_log: bool,
+    /// Has each thread a processor of its own?
+    pub(crate) bound: bool,
     rows: Vec<Row>,
 }
 
@@ -274,6 +279,7 @@ impl Settings {
         if let Some(unknown) = finding.file.keys().next() {
             bail!("the configuration file sets {unknown}, which is no setting; `hapax config` lists them");
         }
+        let unbound_threads = finding.flag("unbound_threads", self.unbound_threads)?;
         let json_log = match log_format.as_str() {
             "json" => true,
             "text" => false,
@@ -288,6 +294,7 @@ impl Settings {
             kept: Kept { directory: options, database },
             log,
             json_log,
+            bound: !unbound_threads,
             rows: finding.rows,
         })
     }
