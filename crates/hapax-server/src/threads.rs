@@ -36,8 +36,17 @@ pub fn runtime(bound: bool) -> std::io::Result<Runtime> {
 /// What the process could use before any of its threads was bound.
 static ALL: OnceLock<CpuSet> = OnceLock::new();
 
-/// Lets this thread run anywhere. A thread begins bound to where the one that started it is.
-pub(crate) fn free() {
+/// Starts a thread that may run anywhere. It would begin bound to where the one that starts it is, and wait for that one to be done.
+pub(crate) fn anywhere<T>(start: impl FnOnce() -> T) -> T {
+    let own = allowed();
+    free();
+    let started = start();
+    _ = sched_setaffinity(None, &own);
+    started
+}
+
+/// Lets this thread run anywhere.
+fn free() {
     if let Some(all) = ALL.get() {
         _ = sched_setaffinity(None, all);
     }
@@ -90,13 +99,16 @@ mod tests {
         }
         assert_eq!(self::places(false).0, BTreeSet::from([all.clone()]));
         let runtime = runtime(true).expect("a runtime");
-        let freed = || {
-            free();
-            processors(&allowed())
+        let starts = async || {
+            let started = std::thread::scope(|scope| {
+                let thread = anywhere(|| scope.spawn(|| processors(&allowed())));
+                thread.join().expect("no panic")
+            });
+            (started, processors(&allowed()))
         };
-        let scoped =
-            runtime.spawn(async move { std::thread::scope(|scope| scope.spawn(freed).join().expect("no panic")) });
-        assert_eq!(runtime.block_on(scoped).expect("no panic"), all, "whom a bound thread starts may run anywhere");
+        let (started, own) = runtime.block_on(runtime.spawn(starts())).expect("no panic");
+        assert_eq!(started, all, "whom a bound thread starts may run anywhere");
+        assert!(places.contains(&own), "and who started it is where it was: {own:?}");
         let blocking = runtime.spawn_blocking(|| processors(&allowed()));
         assert_eq!(runtime.block_on(blocking).expect("no panic"), all, "and so may who waits for a disk");
     }

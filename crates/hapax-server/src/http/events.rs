@@ -23,7 +23,7 @@ use super::told::tell;
 use super::under_way::Mark;
 use super::{App, Call, Reply, body, limited, unread};
 use crate::clock::{random, spare};
-use crate::threads::free;
+use crate::threads::anywhere;
 use crate::writer::Held;
 
 pub(super) const ROUTES: &[Route] = &[Route {
@@ -100,10 +100,7 @@ fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, mark: &Ma
         return read_some(documents, version, door, 0..count);
     }
     std::thread::scope(|scope| {
-        let rest = scope.spawn(|| {
-            free();
-            read_some(documents, version, door, count / 2..count)
-        });
+        let rest = anywhere(|| scope.spawn(|| read_some(documents, version, door, count / 2..count)));
         let mut events = Vec::with_capacity(count);
         events.extend(read_some(documents, version, door, 0..count / 2));
         events.extend(rest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
