@@ -179,7 +179,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Connection<I> {
         Ok(())
     }
 
-    /// The next piece of an answer. Nothing at its end, or if nobody is there to hear it.
+    /// The next piece of an answer, and nothing at its end. An error if nobody is there to hear it.
     async fn next(&mut self, pieces: &mut Stream) -> Option<Result<Bytes, BrokenOff>> {
         poll_fn(|context| {
             if let Poll::Ready(piece) = pieces.poll_recv(context) {

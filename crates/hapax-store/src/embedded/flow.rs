@@ -38,7 +38,7 @@ pub(super) struct Flow<D: Disk> {
     /// Taken by whoever writes. Gone once the log was given back.
     writing: Arc<Mutex<Option<Writing<D>>>>,
     shared: Arc<Shared<D>>,
-    /// Commits of so many entries and attempts are written at once.
+    /// Commits of so many entries, attempts and claims are written at once.
     at_once_max: usize,
 }
 
@@ -56,8 +56,8 @@ impl<D: Disk> Flow<D> {
     /// May a commit be written at once: is it small, and are all before the one of this frame durable?
     pub(super) fn is_at_once(&self, frame: FrameNumber, write: &Write) -> bool {
         let changes = write.streams.iter().map(|stream| &stream.changes);
-        let size: usize = changes.map(|changes| changes.entries.len() + changes.attempts.len()).sum();
-        size <= self.at_once_max && self.shared.durable.reached().next() == frame
+        let events: usize = changes.map(|changes| changes.entries.len() + changes.attempts.len()).sum();
+        events + write.claims.len() <= self.at_once_max && self.shared.durable.reached().next() == frame
     }
 
     /// Writes and syncs a commit in this thread. Answers how many bytes it has. After an error nothing is written any more.
@@ -86,7 +86,8 @@ impl<D: Disk> Flow<D> {
     }
 }
 
-/// A commit is written by one at a time. Nobody goes on after one who has panicked: its promise says so.
+/// A commit is written by one at a time. Nobody goes on after one who has panicked: a thread says so when it ends, and whoever judges ends
+/// with it.
 fn lock<D: Disk>(writing: &Mutex<Option<Writing<D>>>) -> MutexGuard<'_, Option<Writing<D>>> {
     writing.lock().unwrap_or_else(PoisonError::into_inner)
 }
