@@ -237,6 +237,7 @@ impl Settings {
         let tls = tls(&finding.text("tls_cert", self.tls_cert, ""), &finding.text("tls_key", self.tls_key, ""))?;
         let log = finding.text("log", self.log, LOG);
         let log_format = finding.text("log_format", self.log_format, "text");
+        let unbound_threads = finding.flag("unbound_threads", self.unbound_threads)?;
         let limits = Limits {
             body_bytes_max: finding.number("body_bytes_max", self.body_bytes_max, limits.body_bytes_max)?,
             batch_events_max: finding.number("batch_events_max", self.batch_events_max, limits.batch_events_max)?,
@@ -279,7 +280,6 @@ impl Settings {
         if let Some(unknown) = finding.file.keys().next() {
             bail!("the configuration file sets {unknown}, which is no setting; `hapax config` lists them");
         }
-        let unbound_threads = finding.flag("unbound_threads", self.unbound_threads)?;
         let json_log = match log_format.as_str() {
             "json" => true,
             "text" => false,

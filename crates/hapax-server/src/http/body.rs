@@ -1,9 +1,8 @@
 //! A request's body: its size, its coding, its size again, and its share of the memory.
 //!
-//! What holds: nothing is allocated or set aside by a length that a client sent, but only for bytes that came, or a few times as
-//! many if so many are announced; no more
-//! than the limit is ever unpacked, so a small body that unpacks to a large one costs what the limit says; a body that
-//! comes too slowly is nobody who wants an answer.
+//! What holds: nothing is set aside by a length that a client sent, but only for bytes that came; room is made for a first 64 KiB, and then for
+//! a few times what came, if so much is announced; no more than the limit is ever unpacked, so a small body that unpacks to a
+//! large one costs what the limit says; a body that comes too slowly is nobody who wants an answer.
 
 use std::future::poll_fn;
 use std::io::Read;
