@@ -1,5 +1,5 @@
 //! What comes over a connection before anybody has read it: a head that is let through says one thing about where its body
-//! ends, and says the same to the parser behind; a chunked body ends where another parser finds its end, however it is cut
+//! ends, and says the same to another parser; a chunked body ends where another parser finds its end, however it is cut
 //! into pieces on the way.
 
 use hapax_server::connection::chunks::Chunks;
@@ -7,7 +7,7 @@ use hapax_server::connection::head::{self, Framing};
 
 use super::of_the_sender;
 
-/// The most headers that the parser behind takes.
+/// The most headers that are let through.
 const HEADERS_MAX: usize = 100;
 
 /// Does it begin with the line of a request?
@@ -30,7 +30,7 @@ pub(super) fn check(input: &[u8]) {
     };
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
-    let parsed = request.parse(head).expect("what is let through is a head to the parser behind");
+    let parsed = request.parse(head).expect("what is let through is a head to another parser");
     assert_eq!(parsed, httparse::Status::Complete(head.len()), "of the same length");
     let values = |name: &str| -> Vec<&[u8]> {
         request.headers.iter().filter(|it| it.name.eq_ignore_ascii_case(name)).map(|it| it.value).collect()
