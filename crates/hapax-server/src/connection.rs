@@ -101,13 +101,15 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Connection<I> {
             let is_head = head.method == Method::HEAD;
             let passage = Passage::default();
             let body = self.door.body(&passage);
-            let Some(reply) = self.answered(answer(head, body), &passage).await else { return Ok(()) };
+            let Some(mut reply) = self.answered(answer(head, body), &passage).await else { return Ok(()) };
+            let after = reply.take_after();
             let is_endless = !is_11 && matches!(reply.pieces(), Pieces::Streamed(_));
             let ends = is_last || is_endless || reply.closes() || !self.door.can_go_on() || *self.stopping.borrow();
             if !self.tell(reply, Framed { is_head, is_11, ends }).await? {
                 self.door.end(false).await;
                 return Ok(());
             }
+            drop(after);
             if !self.door.pass_by().await {
                 self.door.end(true).await;
                 return Ok(());

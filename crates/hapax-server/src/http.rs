@@ -18,6 +18,7 @@ pub mod body;
 pub mod cloudevents;
 mod covered;
 pub mod documents;
+mod halves;
 pub mod request_key;
 pub mod running;
 pub mod under_way;
@@ -51,6 +52,7 @@ use crate::connection::head::Head;
 use crate::connection::incoming::Incoming;
 use crate::metrics::Metrics;
 use crate::rate::Rating;
+use crate::threads::Beside;
 use crate::writer::Inbox;
 pub use call::Call;
 use call::Who;
@@ -77,6 +79,8 @@ pub struct App {
     pub memory: Arc<Semaphore>,
     /// Requests with events that are not answered yet.
     pub under_way: under_way::UnderWay,
+    /// A thread for the second half of a large batch, if there is a processor for it.
+    pub beside: Option<Beside>,
     /// Places for bodies that are unpacked.
     pub unpacking: Semaphore,
     /// Places for followers.
@@ -120,6 +124,7 @@ impl App {
             running,
             memory,
             under_way,
+            beside: Beside::start(),
             unpacking,
             followers,
             asking,

@@ -50,7 +50,7 @@ fn ask(plan: &Plan, what: &What, caller: Caller, now: Time) -> Ask {
         What::Events { stream, sent, atomic, dry, single } => Ask::Submit(Submission {
             stream: stream_key(plan, *stream),
             documents: sent.iter().map(|sent| Arc::clone(&sent.bytes)).collect(),
-            events: Vec::new(),
+            events: Arc::default(),
             terms: Terms { atomic: *atomic, dry_run: *dry, brief: false, caller, lanes: Patterns::all() },
             single: *single,
             event_bytes_max: 1 << 20,

@@ -90,7 +90,7 @@ fn batch(first: u64) -> Request {
     request(Ask::Submit(Submission {
         stream: stream(),
         documents: (first..first + BATCH).map(document).collect(),
-        events: Vec::new(),
+        events: Arc::default(),
         terms: Terms { atomic: false, dry_run: false, brief: false, caller: Caller::default(), lanes: Patterns::all() },
         single: false,
         event_bytes_max: 1 << 20,

@@ -65,7 +65,7 @@ impl Store for Memory {
         let mut loaded = kept.state.load(needs);
         for (key, stream) in &mut loaded.streams {
             let (Some(wanted), Some(ledger)) = (needs.streams.get(key), kept.ledgers.get(key)) else { continue };
-            let found = wanted.needs.identities.iter().filter_map(|sought| ledger.identities.get(&sought.identity));
+            let found = wanted.needs.sought().filter_map(|sought| ledger.identities.get(sought.identity));
             found.for_each(|entry| stream.facts.load_original(Arc::clone(entry)));
         }
         Ok(loaded)

@@ -118,8 +118,14 @@ pub fn whatif(reader: &dyn Read, stream: &StreamKey, question: Question) -> Resu
             let caller = Caller { forced, ..Caller::default() };
             let terms = Terms { atomic: false, dry_run: false, brief: false, caller, lanes: Patterns::all() };
             let (stream, documents) = (stream.clone(), vec![document]);
-            let submission =
-                Submission { stream, documents, events: Vec::new(), terms, single: true, event_bytes_max: usize::MAX };
+            let submission = Submission {
+                stream,
+                documents,
+                events: Arc::default(),
+                terms,
+                single: true,
+                event_bytes_max: usize::MAX,
+            };
             requests.push(request(attempt.at(), Ask::Submit(submission)));
         }
         let answers = turn(&mut other, &mut requests)?;

@@ -48,7 +48,7 @@ fn commits() -> Vec<Write> {
         let caller = Caller::default();
         let terms = Terms { atomic: false, dry_run: false, brief: false, caller, lanes: Patterns::all() };
         let (stream, event_bytes_max) = (stream(), 1 << 20);
-        let events = Vec::new();
+        let events = Arc::default();
         ask(Ask::Submit(Submission { stream, documents, events, terms, single: false, event_bytes_max }));
     }
     drop(store);

@@ -106,7 +106,7 @@ fn fill(store: &mut Embedded<SimDisk>, rounds: u64) {
         let mut documents: Vec<Arc<[u8]>> = (0..4).map(document).collect();
         documents.push(Arc::from(br#"{"id":"e10","lane":"l0","seq":4,"amount":"x"}"#.as_slice()));
         let (terms, event_bytes_max) = (Terms::default(), 1 << 20);
-        let (stream, events) = (stream(), Vec::new());
+        let (stream, events) = (stream(), Arc::default());
         request(Ask::Submit(Submission { stream, documents, events, terms, single: false, event_bytes_max }));
         let event_id = || format!("e{}", round * 10);
         let ask = ClaimAsk {

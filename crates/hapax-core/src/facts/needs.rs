@@ -14,8 +14,10 @@ use crate::time::Time;
 /// The keys of everything that judging some events can look at.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Ids.
-    pub identities: Vec<Sought>,
+    /// Events whose ids are looked for.
+    pub events: Vec<Arc<Vec<Event>>>,
+    /// Other ids.
+    pub identities: Vec<Identity>,
     /// Lanes, and the numbers that will be placed in them.
     pub lanes: HashMap<Arc<str>, LaneNeeds, Spread>,
     /// Nonces.
@@ -27,27 +29,21 @@ pub struct Needs {
 }
 
 /// An id that is looked for.
-#[derive(Clone, Debug)]
-pub struct Sought {
+#[derive(Clone, Copy, Debug)]
+pub struct Sought<'n> {
     /// What it is looked up by.
-    pub identity: Identity,
+    pub identity: &'n Identity,
     /// The document that came with it. An original with the same digest is this one, and need not be read.
-    pub brought: Option<Brought>,
+    pub brought: Option<Brought<'n>>,
 }
 
 /// A document that somebody has at hand.
-#[derive(Clone, Debug)]
-pub struct Brought {
+#[derive(Clone, Copy, Debug)]
+pub struct Brought<'n> {
     /// Its SHA-256.
-    pub digest: Digest,
+    pub digest: &'n Digest,
     /// Its bytes.
-    pub document: Arc<[u8]>,
-}
-
-impl From<Identity> for Sought {
-    fn from(identity: Identity) -> Self {
-        Self { identity, brought: None }
-    }
+    pub document: &'n Arc<[u8]>,
 }
 
 /// What is needed of one lane.
@@ -60,15 +56,28 @@ pub struct LaneNeeds {
 }
 
 impl Needs {
-    /// Adds what judging an event can look at.
-    pub fn add(&mut self, contract: &Contract, event: &Event, now: Time) {
-        if event.refusal.is_some() {
-            return;
-        }
-        if event.id_source != IdSource::Assigned {
-            let brought = Brought { digest: event.digest, document: Arc::clone(&event.document) };
-            self.identities.push(Sought { identity: event.identity, brought: Some(brought) });
-        }
+    /// Adds what judging events can look at.
+    pub fn add(&mut self, contract: &Contract, events: &Arc<Vec<Event>>, now: Time) {
+        self.events.push(Arc::clone(events));
+        events.iter().filter(|event| event.refusal.is_none()).for_each(|event| self.look(contract, event, now));
+    }
+
+    /// Every id that is looked for.
+    pub fn sought(&self) -> impl Iterator<Item = Sought<'_>> {
+        let looked_for = |event: &&Event| event.refusal.is_none() && event.id_source != IdSource::Assigned;
+        let of_events = self.events.iter().flat_map(|events| events.iter()).filter(looked_for).map(|event| {
+            let brought = Brought { digest: &event.digest, document: &event.document };
+            Sought { identity: &event.identity, brought: Some(brought) }
+        });
+        of_events.chain(self.identities.iter().map(|identity| Sought { identity, brought: None }))
+    }
+
+    /// At how many ids it looks at most.
+    pub fn sought_max(&self) -> usize {
+        self.events.iter().map(|events| events.len()).sum::<usize>() + self.identities.len()
+    }
+
+    fn look(&mut self, contract: &Contract, event: &Event, now: Time) {
         if let Some(lane) = &event.lane {
             let needs = match self.lanes.get_mut(lane) {
                 Some(needs) => needs,

@@ -5,7 +5,11 @@
 //! and no cells, and whoever parses it for itself is told what is wrong. So has one that comes when the tape is as long
 //! as it may become: what a batch costs in memory must not grow with how its elements are written.
 //!
+//! A large one can be scanned by two at a time, in [halves](Batch::middle).
+//!
 //! Not here: why a text is no array of values. Whoever must say it asks `serde_json`.
+
+mod halves;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -68,20 +72,7 @@ impl<'t> Batch<'t> {
         before.iter().try_for_each(|word| step(&mut scan, word))?;
         scan.space();
         if scan.peek() != Some(b']') {
-            loop {
-                if elements.len() == max {
-                    // Another must be one to be one too many.
-                    element(&mut scan, &mut elements)?;
-                    return Err(NoBatch::TooMany);
-                }
-                element(&mut scan, &mut elements)?;
-                scan.space();
-                if scan.peek() != Some(b',') {
-                    break;
-                }
-                scan.at += 1;
-                scan.space();
-            }
+            list(&mut scan, &mut elements, max)?;
         }
         after.iter().try_for_each(|word| step(&mut scan, word))?;
         finish(scan, elements)
@@ -141,6 +132,27 @@ fn step(scan: &mut Scan<'_>, word: &[u8]) -> Result<(), NoBatch> {
     }
     scan.at += word.len();
     Ok(())
+}
+
+/// Elements with commas between them, up to where none follows, or to a comma that the text ends with.
+fn list(scan: &mut Scan<'_>, elements: &mut Vec<Element>, max: usize) -> Result<(), NoBatch> {
+    loop {
+        let is_one_too_many = elements.len() == max;
+        // Another must be one to be one too many.
+        element(scan, elements)?;
+        if is_one_too_many {
+            return Err(NoBatch::TooMany);
+        }
+        scan.space();
+        if scan.peek() != Some(b',') {
+            return Ok(());
+        }
+        scan.at += 1;
+        scan.space();
+        if scan.peek().is_none() {
+            return Ok(());
+        }
+    }
 }
 
 /// The element that begins here.

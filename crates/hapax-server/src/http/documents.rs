@@ -35,9 +35,8 @@ enum Form<'b> {
 impl<'b> Documents<'b> {
     /// A body cut up as its headers say, into at most so many.
     pub fn of(headers: &HeaderMap, body: &'b [u8], max: usize) -> Result<Self, Problem> {
-        let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok());
-        let essence = kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase());
-        match essence.as_deref() {
+        let kind = kind(headers);
+        match essence(kind).as_deref() {
             Some("application/cloudevents-batch+json") => Self::array(body, max)?.of_cloud_events(),
             Some("application/cloudevents+json") => Self::whole(body)?.of_cloud_events(),
             Some(other) if other.starts_with("application/cloudevents") => Err(unsupported(other)),
@@ -53,13 +52,18 @@ impl<'b> Documents<'b> {
         Ok(self)
     }
 
+    /// Do its headers say that a body is plain JSON?
+    pub(super) fn is_json(headers: &HeaderMap) -> bool {
+        matches!(essence(kind(headers)).as_deref(), Some("application/json") | None) && !cloudevents::is_binary(headers)
+    }
+
     /// One event.
     pub fn one(document: impl Into<Cow<'b, [u8]>>) -> Self {
         Self { single: true, form: Form::Cut(vec![document.into()]) }
     }
 
     /// Each of them scanned.
-    fn scanned(batch: Batch<'b>, single: bool) -> Self {
+    pub(super) fn scanned(batch: Batch<'b>, single: bool) -> Self {
         Self { single, form: Form::Scanned(batch) }
     }
 
@@ -149,6 +153,16 @@ impl<'b> Documents<'b> {
         }
         Ok(Self { single: false, form: Form::Cut(list) })
     }
+}
+
+/// What a body is, as its headers say.
+fn kind(headers: &HeaderMap) -> Option<&str> {
+    headers.get("content-type").and_then(|kind| kind.to_str().ok())
+}
+
+/// The same without its parameters.
+fn essence(kind: Option<&str>) -> Option<String> {
+    kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase())
 }
 
 fn unsupported(kind: &str) -> Problem {

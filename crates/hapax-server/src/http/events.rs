@@ -1,8 +1,8 @@
 //! `POST /v1/streams/{stream}/events`: events come in, receipts go out.
 
-use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hapax_core::access::{Deed, Role};
 use hapax_core::batch::Terms;
 use hapax_core::claim::Jitter;
@@ -17,13 +17,13 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::call::forbidden;
 use super::documents::Documents;
+use super::halves::{Came, Halves, Reading};
 use super::request_key::{OVERRIDES, echoed, identify, key_of};
 use super::route::{Route, action};
 use super::told::tell;
 use super::under_way::Mark;
 use super::{App, Call, Reply, body, limited, unread};
 use crate::clock::{random, spare};
-use crate::threads::anywhere;
 use crate::writer::Held;
 
 pub(super) const ROUTES: &[Route] = &[Route {
@@ -44,17 +44,18 @@ pub(super) const ROUTES: &[Route] = &[Route {
 /// So many events are read without making room for others: about a millisecond.
 const HELD_UP_MAX: usize = 1000;
 
-/// From so many events on a thread for half of them is worth what it costs.
-const SHARED_MIN: usize = 500;
-
 async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let mark = app.under_way.begin();
     let (stream, version) = call.version(&app)?;
     let terms = terms(&call)?;
     let key = key_of(&call)?;
     let body = body::read(&app, &mut call).await?;
-    let documents = Documents::of(&call.head.headers, &body.bytes, app.limits.batch_events_max)?;
-    let count = documents.len();
+    let salt = app.reader.salt(&call.tenant).map_err(unread)?.unwrap_or_default();
+    let event_bytes_max = app.limits.event_bytes_max;
+    let lanes = call.access.lanes.clone();
+    let reading = Reading { version, salt, now: call.now, event_bytes_max, lanes };
+    let came = cut(&app, &call, &body.bytes, &reading, &mark)?;
+    let count = came.len();
     if let Err(reply) = limited::take_events(&app, &call, count) {
         return Ok(reply);
     }
@@ -63,53 +64,48 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     if let Some(id) = id.as_ref().filter(|_| !terms.dry_run) {
         held.running = Some(app.running.mark(&id.key)?);
     }
-    let salt = app.reader.salt(&call.tenant).map_err(unread)?.unwrap_or_default();
     let spare = spare();
-    let event_bytes_max = app.limits.event_bytes_max;
-    let lanes = &call.access.lanes;
-    let covers = |lane: &str| lanes.cover(lane);
-    let door = Door { salt: &salt, now: call.now, spare, event_bytes_max, covers: &covers };
     // Making room for it takes as long as reading a hundred events.
     let events = if count > HELD_UP_MAX {
-        tokio::task::block_in_place(|| read(&documents, &version, &door, &mark))
+        tokio::task::block_in_place(|| came.read(&reading, spare))
     } else {
-        read(&documents, &version, &door, &mark)
+        came.read(&reading, spare)
     };
-    let (single, dry_run, unread) = (documents.single, terms.dry_run, Vec::new());
+    let (single, dry_run, unread) = (came.is_single(), terms.dry_run, Vec::new());
     // What was scanned is read, and takes as much memory as the body: it does not wait with the request.
-    drop(documents);
+    drop(came);
     let caller = terms.caller.clone();
-    let submission = Submission { stream, documents: unread, events, terms, single, event_bytes_max };
+    let submission = Submission { stream, documents: unread, events: Arc::new(events), terms, single, event_bytes_max };
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
     let answer = app.inbox.ask(request, held).await?;
     if !dry_run {
         app.metrics.receipts(&call.tenant, call.param("stream"), answer.receipts());
-        tell(call.param("stream"), trace(&call), answer.receipts());
     }
     if answer.replayed {
         app.metrics.replayed();
     }
-    Ok(reply(&answer, single, key.as_deref()))
-}
-
-/// Reads the documents of a request: by two threads if it is the only one under way and large, so that whoever sends alone has
-/// both processors, and whoever shares them loses nothing to threads.
-fn read(documents: &Documents<'_>, version: &Version, door: &Door<'_>, mark: &Mark<'_>) -> Vec<Event> {
-    let count = documents.len();
-    if count < SHARED_MIN || !mark.is_alone() {
-        return read_some(documents, version, door, 0..count);
+    let reply = reply(&answer, single, key.as_deref());
+    if dry_run {
+        return Ok(reply);
     }
-    std::thread::scope(|scope| {
-        let rest = anywhere(|| scope.spawn(|| read_some(documents, version, door, count / 2..count)));
-        let mut events = Vec::with_capacity(count);
-        events.extend(read_some(documents, version, door, 0..count / 2));
-        events.extend(rest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        events
-    })
+    let (stream, trace) = (call.param("stream").to_owned(), trace(&call).to_owned());
+    Ok(reply.then(move || tell(&stream, &trace, answer.receipts())))
 }
 
-fn read_some(documents: &Documents<'_>, version: &Version, door: &Door<'_>, which: Range<usize>) -> Vec<Event> {
-    let mut reader = Reader::new(version, which.len());
+/// Cuts a body into documents; in halves if it is large and the only one under way. Whoever shares the processors with others would lose
+/// with a second thread what it gains.
+fn cut<'b>(app: &App, call: &Call, body: &'b Bytes, reading: &Reading, mark: &Mark<'_>) -> Result<Came<'b>, Problem> {
+    let (headers, max) = (&call.head.headers, app.limits.batch_events_max);
+    let beside = app.beside.as_ref().filter(|_| mark.is_alone() && Documents::is_json(headers));
+    match beside.and_then(|beside| Halves::begin(body, max, reading, beside)) {
+        Some(halves) => Ok(Came::Halves(halves)),
+        None => Documents::of(headers, body, max).map(Came::Whole),
+    }
+}
+
+/// Reads documents, into a list with room for so many events more. The random bits of the door are the first one's.
+pub(super) fn read_all(documents: &Documents<'_>, version: &Version, door: &Door<'_>, more: usize) -> Vec<Event> {
+    let mut reader = Reader::new(version, documents.len());
     let one = |index: usize| {
         let document = Arc::from(documents.get(index).unwrap_or_default());
         let door = Door { spare: door.spare.wrapping_add(index as u128), ..*door };
@@ -118,7 +114,9 @@ fn read_some(documents: &Documents<'_>, version: &Version, door: &Door<'_>, whic
             None => reader.read(document, &door),
         }
     };
-    which.map(one).collect()
+    let mut events = Vec::with_capacity(documents.len() + more);
+    events.extend((0..documents.len()).map(one));
+    events
 }
 
 fn reply(answer: &Answer, single: bool, key: Option<&str>) -> Reply {

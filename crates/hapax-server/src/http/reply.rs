@@ -19,6 +19,25 @@ pub struct Reply {
     status: u16,
     headers: Vec<(&'static str, Cow<'static, str>)>,
     pieces: Pieces,
+    after: Afterwards,
+}
+
+/// What is done once an answer is out, or cannot be: when this is dropped.
+#[derive(Default)]
+pub struct Afterwards(Option<Box<dyn FnOnce() + Send>>);
+
+impl Drop for Afterwards {
+    fn drop(&mut self) {
+        if let Some(act) = self.0.take() {
+            act();
+        }
+    }
+}
+
+impl std::fmt::Debug for Afterwards {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Afterwards").field(&self.0.is_some()).finish()
+    }
 }
 
 /// All bytes of an answer, or as they come.
@@ -38,6 +57,10 @@ pub type Stream = mpsc::Receiver<Result<Bytes, BrokenOff>>;
 pub struct BrokenOff;
 
 impl Reply {
+    fn new(status: u16, kind: &'static str, pieces: Pieces) -> Self {
+        Self { status, headers: headers(kind), pieces, after: Afterwards::default() }
+    }
+
     /// JSON.
     pub fn json(status: u16, value: &impl Serialize) -> Self {
         // Every view is made of plain values, which always serialise.
@@ -46,12 +69,12 @@ impl Reply {
 
     /// Some bytes of a type.
     pub fn bytes(status: u16, kind: &'static str, bytes: impl Into<Bytes>) -> Self {
-        Self { status, headers: headers(kind), pieces: Pieces::Whole(bytes.into()) }
+        Self::new(status, kind, Pieces::Whole(bytes.into()))
     }
 
     /// Bytes as they come.
     pub fn streamed(kind: &'static str, pieces: Stream) -> Self {
-        Self { status: 200, headers: headers(kind), pieces: Pieces::Streamed(pieces) }
+        Self::new(200, kind, Pieces::Streamed(pieces))
     }
 
     /// A problem. Those that pass say when to come again; that of a limit is known to whoever counts.
@@ -81,6 +104,17 @@ impl Reply {
             self.headers.push((name, value));
         }
         self
+    }
+
+    /// Does something once the answer is out, whose sender need not wait for it.
+    pub(super) fn then(mut self, act: impl FnOnce() + Send + 'static) -> Self {
+        self.after = Afterwards(Some(Box::new(act)));
+        self
+    }
+
+    /// What is to be done then.
+    pub(crate) fn take_after(&mut self) -> Afterwards {
+        std::mem::take(&mut self.after)
     }
 
     /// Its status.

@@ -6,6 +6,8 @@
 //! Not kept: the identity. It follows from the document, under rules that no stream with entries may change, and whoever asks
 //! has it.
 
+use std::ops::Range;
+
 use hapax_core::entry::Entry;
 use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::Brought;
@@ -64,6 +66,31 @@ impl Fronts {
         size_of::<Self>() + self.directory.bytes() + self.made.bytes.capacity() + self.made.ends.capacity() * each
     }
 
+    /// Looks at what leads to the entries. This and the next two are for who will look at many, one step of all of them after the other.
+    pub fn touch(&self, _: u64) -> u64 {
+        (self.made.ends.len() + self.directory.bytes()) as u64
+    }
+
+    /// Looks at where an entry is.
+    pub fn touch_place(&self, index: u64) -> u64 {
+        let place = usize::try_from(index).unwrap_or(usize::MAX);
+        let digest = self.made.digests.get(place).map_or(0, |digest| digest[0]);
+        u64::from(digest) + u64::from(self.made.ends.get(place).copied().unwrap_or_default())
+    }
+
+    /// Looks at its first byte and its last.
+    pub fn touch_bytes(&self, index: u64) -> u64 {
+        let range = self.range(index);
+        let at = |place: usize| self.made.bytes.get(place).copied().map_or(0, u64::from);
+        at(range.start) + at(range.end.saturating_sub(1))
+    }
+
+    fn range(&self, index: u64) -> Range<usize> {
+        let place = usize::try_from(index).unwrap_or(usize::MAX);
+        let end_of = |place: usize| self.made.ends.get(place).map_or(0, |end| *end as usize);
+        place.checked_sub(1).map_or(0, end_of)..end_of(place)
+    }
+
     /// Is this the document of the entry at a place?
     pub fn has(&self, index: u64, digest: &Digest) -> bool {
         usize::try_from(index).ok().and_then(|index| self.made.digests.get(index)).is_some_and(|it| it == digest)
@@ -74,17 +101,14 @@ impl Fronts {
         &self,
         index: u64,
         identity: &Identity,
-        brought: &Brought,
+        brought: Brought<'_>,
         room: &mut Vec<u8>,
     ) -> Result<Option<Entry>, Undecodable> {
-        let place = usize::try_from(index).unwrap_or(usize::MAX);
-        let end_of = |place: usize| self.made.ends.get(place).map_or(0, |end| *end as usize);
-        let start = place.checked_sub(1).map_or(0, end_of);
-        let front = self.made.bytes.get(start..end_of(place)).unwrap_or_default();
+        let front = self.made.bytes.get(self.range(index)).unwrap_or_default();
         let (hash, rest) = front.split_at(front.len().min(HASH));
         room.clear();
         [hash, &identity.0, rest].iter().for_each(|part| room.extend_from_slice(part));
-        self.directory.read(index, room, identity, Much::Brought(&brought.document, &brought.digest))
+        self.directory.read(index, room, identity, Much::Brought(brought.document, brought.digest))
     }
 }
 

@@ -37,12 +37,12 @@ pub(super) struct Wanted<'w> {
     index: u32,
     identity: &'w Identity,
     /// The document that whoever asks has at hand.
-    brought: Option<&'w Brought>,
+    brought: Option<Brought<'w>>,
 }
 
 impl<'w> Wanted<'w> {
-    pub(super) fn new(index: u32, sought: &'w Sought) -> Self {
-        Self { index, identity: &sought.identity, brought: sought.brought.as_ref() }
+    pub(super) fn new(index: u32, sought: &Sought<'w>) -> Self {
+        Self { index, identity: sought.identity, brought: sought.brought }
     }
 }
 
@@ -107,6 +107,16 @@ impl<D: Disk> Frames<D> {
         }
     }
 
+    /// Brings what is kept of entries at these places near, all of it at once: whoever looks for one after the other waits for memory each time.
+    pub(super) fn bring_near(&self, places: impl Iterator<Item = Place> + Clone) {
+        let ring = self.fronts();
+        let fronts = || places.clone().filter_map(|place| Some((ring.peek(place.frame)?, place.index.into())));
+        let steps = [Fronts::touch, Fronts::touch_place, Fronts::touch_bytes];
+        for step in steps {
+            std::hint::black_box(fronts().fold(0, |sum: u64, (fronts, index)| sum.wrapping_add(step(fronts, index))));
+        }
+    }
+
     /// The entry at a place, if it is of this identity.
     pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
         let mut found = None;
@@ -130,8 +140,7 @@ impl<D: Disk> Frames<D> {
         let mut others = Vec::new();
         for (which, it) in wanted.iter().enumerate() {
             let known = fronts.as_ref().zip(it.brought);
-            let Some((fronts, brought)) =
-                known.filter(|(fronts, brought)| fronts.has(it.index.into(), &brought.digest))
+            let Some((fronts, brought)) = known.filter(|(fronts, brought)| fronts.has(it.index.into(), brought.digest))
             else {
                 others.push((which, it));
                 continue;

@@ -36,7 +36,11 @@ impl Ring {
     }
 
     pub(super) fn get(&self, number: FrameNumber) -> Option<Arc<Fronts>> {
+        self.peek(number).map(Arc::clone)
+    }
+
+    pub(super) fn peek(&self, number: FrameNumber) -> Option<&Arc<Fronts>> {
         let place = usize::try_from(number.0.checked_sub(self.first.0)?).ok()?;
-        self.items.get(place).map(Arc::clone)
+        self.items.get(place)
     }
 }

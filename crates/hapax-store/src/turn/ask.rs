@@ -109,7 +109,7 @@ pub struct Submission {
     /// The documents as sent, if nobody has read them yet.
     pub documents: Vec<Arc<[u8]>>,
     /// The documents as read; read again if the contract has moved on.
-    pub events: Vec<Event>,
+    pub events: Arc<Vec<Event>>,
     /// How they are to be treated.
     pub terms: Terms,
     /// One event is answered with its receipt, several with a batch.

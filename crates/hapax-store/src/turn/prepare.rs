@@ -68,7 +68,7 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
                 let StreamNeeds { needs: wanted, writes, .. } = found.stream(&ask.stream);
                 *writes = true;
                 if let Some(correction) = version.and_then(|version| correction(&version, ask).ok()) {
-                    wanted.identities.push(correction.identity().into());
+                    wanted.identities.push(correction.identity());
                     wanted.counters.insert(correction.key);
                 }
             }
@@ -79,7 +79,7 @@ pub(super) fn prepare(store: &impl Read, requests: &mut [Request]) -> Result<Pre
                 if let Some(version) = version
                     && let Ok(closing) = closing(&version, counter, key.as_deref(), period)
                 {
-                    wanted.identities.push(closing.identity().into());
+                    wanted.identities.push(closing.identity());
                     wanted.counters.extend(closing.counter_key());
                 }
             }
@@ -118,7 +118,7 @@ fn submit(
     let is_stale = submission.events.iter().any(|event| event.version != version.number);
     if is_stale || !submission.documents.is_empty() {
         let salt = store.salt(&submission.stream.tenant)?.unwrap_or_default();
-        let read = submission.events.drain(..).map(|event| event.document);
+        let read = submission.events.iter().map(|event| Arc::clone(&event.document));
         let unread: Vec<_> = read.chain(submission.documents.drain(..)).collect();
         let event_bytes_max = submission.event_bytes_max;
         let lanes = submission.terms.lanes.clone();
@@ -129,12 +129,9 @@ fn submit(
             let door = Door { salt: &salt, now, spare, event_bytes_max, covers };
             reader.read(document, &door)
         };
-        submission.events = unread.into_iter().enumerate().map(read_one).collect();
+        submission.events = Arc::new(unread.into_iter().enumerate().map(read_one).collect());
     }
-    wanted.needs.identities.reserve(submission.events.len());
-    for event in &submission.events {
-        wanted.needs.add(&version.contract, event, now);
-    }
+    wanted.needs.add(&version.contract, &submission.events, now);
     if submission.events.iter().any(|event| event.time.time().is_none() && !event.counted.is_empty()) {
         found.timeless.extend(version.contract.counters.iter().map(|rules| (rules.period, now)));
     }
@@ -242,11 +239,11 @@ fn claim(store: &impl Read, handler: &HandlerKey, about: &About<'_>, found: &mut
     if let (Some(stream), Some(Scope::Lane), None) = (&stream, scope, lane) {
         // All of them, so that the decision sees whether there are several.
         let all = store.entries_with_id(stream, event_id)?;
-        found.stream(stream).needs.identities.extend(all.iter().map(|entry| entry.identity.into()));
+        found.stream(stream).needs.identities.extend(all.iter().map(|entry| entry.identity));
     }
     let Ok(subject) = subject(stream.as_ref(), about, scope, entry, with_id)? else { return Ok(()) };
     if let (Subject::Entry(entry), Some(stream)) = (&subject, &stream) {
-        found.stream(stream).needs.identities.push(entry.identity.into());
+        found.stream(stream).needs.identities.push(entry.identity);
         found.needs.handler_lanes.push((handler.clone(), Arc::clone(&entry.lane)));
     } else if let Some(lane) = lane {
         found.needs.handler_lanes.push((handler.clone(), Arc::from(lane)));

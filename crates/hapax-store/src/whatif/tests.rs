@@ -17,7 +17,7 @@ fn ledger(events: usize) -> (Memory, StreamKey) {
     let documents = (0..events).map(|it| Arc::from(document(it).into_bytes())).collect();
     let (caller, lanes) = (Caller::default(), Patterns::all());
     let terms = Terms { atomic: false, dry_run: false, brief: false, caller, lanes };
-    let (events, event_bytes_max) = (Vec::new(), usize::MAX);
+    let (events, event_bytes_max) = (Arc::default(), usize::MAX);
     let submission = Submission { stream: stream.clone(), documents, events, terms, single: false, event_bytes_max };
     turn(&mut store, &mut [request(Time::from_nanos(1), Ask::Submit(submission))]).expect("a turn");
     (store, stream)

@@ -95,7 +95,7 @@ fn load<S: Store>(
         lanes.iter().map(|lane| (handler.clone(), Arc::clone(lane))).collect()
     };
     let needs = Needs {
-        identities: identities.iter().map(|identity| (*identity).into()).collect(),
+        identities: identities.clone(),
         lanes: lanes.iter().map(|lane| (Arc::clone(lane), LaneNeeds { numbers: vec![1, 2, 3], epoch: 0 })).collect(),
         nonces: names.nonces.clone(),
         ..Needs::default()

@@ -217,7 +217,7 @@ fn what_a_turn_looks_up_is_found_while_it_is_under_way() {
     disk.wait_for_one();
     let identity = Identity::of(None, "event-2");
     let mut needs = TurnNeeds::default();
-    needs.streams.entry(stage.stream.clone()).or_default().needs.identities.push(identity.into());
+    needs.streams.entry(stage.stream.clone()).or_default().needs.identities.push(identity);
     std::thread::scope(|scope| {
         let (tell, told) = channel();
         let stream = stage.stream.clone();

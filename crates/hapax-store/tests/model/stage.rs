@@ -82,7 +82,7 @@ impl<S: Store> Stage<S> {
         let submission = Submission {
             stream: self.stream.clone(),
             documents,
-            events: Vec::new(),
+            events: Arc::default(),
             terms: Terms { atomic, dry_run, brief: false, caller: caller.clone(), lanes: Patterns::all() },
             single,
             event_bytes_max: EVENT_BYTES_MAX,

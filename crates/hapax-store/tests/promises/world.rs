@@ -64,7 +64,14 @@ pub(crate) fn submit(stream: &StreamKey, docs: &[Value]) -> Request {
     let documents = docs.iter().map(super::play::stage::bytes).collect();
     let (terms, event_bytes_max) = (Terms::default(), 1 << 20);
     let stream = stream.clone();
-    request(Ask::Submit(Submission { stream, documents, events: Vec::new(), terms, single: false, event_bytes_max }))
+    request(Ask::Submit(Submission {
+        stream,
+        documents,
+        events: Arc::default(),
+        terms,
+        single: false,
+        event_bytes_max,
+    }))
 }
 
 /// The same with an `Idempotency-Key`.
@@ -143,7 +150,8 @@ pub(crate) fn load<S: Store>(store: &mut S, tenant: &str) -> Loaded {
     let usage = usage();
     let closed = Period::Month.parse("2025-12").expect("a period");
     let needs = Needs {
-        identities: ["e1", "e4", "e5", "nobody"].map(|id| identity(id).into()).to_vec(),
+        events: Vec::new(),
+        identities: ["e1", "e4", "e5", "nobody"].map(identity).to_vec(),
         lanes: [(Arc::from("a"), LaneNeeds { numbers: vec![3], epoch: 0 })].into_iter().collect(),
         nonces: vec![NonceKey::of("a", "n1"), NonceKey::of("a", "never")],
         periods: [(Arc::clone(&usage.name), closed), (Arc::clone(&usage.name), usage.period)].into_iter().collect(),

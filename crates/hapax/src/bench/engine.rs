@@ -211,7 +211,7 @@ fn submission(body: &[u8], version: &Version, now: Time) -> anyhow::Result<Submi
         Some(node) => reader.read_scanned(Arc::from(text.as_bytes()), node, &door),
         None => reader.read(Arc::from(text.as_bytes()), &door),
     };
-    let events = batch.raw().enumerate().map(read).collect();
+    let events = Arc::new(batch.raw().enumerate().map(read).collect());
     let terms =
         Terms { atomic: false, dry_run: false, brief: false, caller: Caller::default(), lanes: Patterns::all() };
     let (stream, documents) = (stream(), Vec::new());

@@ -226,7 +226,7 @@ impl<S: Store> Stage<S> {
         Ask::Submit(Submission {
             stream,
             documents,
-            events: Vec::new(),
+            events: Arc::default(),
             terms,
             single,
             event_bytes_max: EVENT_BYTES_MAX,

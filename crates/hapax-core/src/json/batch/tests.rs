@@ -175,6 +175,61 @@ fn a_tape_ends_where_memory_would_not_be_worth_it() {
     assert!(batch.tape.cells.capacity() <= 2 * CELLS_MAX);
 }
 
+/// Two halves are the whole, wherever it is cut: they have its elements, or one of them is none.
+fn compare_halves(bytes: &[u8], middle: usize, max: usize) -> bool {
+    let shown = String::from_utf8_lossy(bytes);
+    let Some(first) = Batch::first_half(bytes, middle, max) else { return false };
+    let Some(second) = Batch::second_half(bytes, middle, max) else {
+        // One half was enough to know that there is something wrong with the whole, or that it is too much.
+        let whole = Batch::of(bytes, max);
+        assert!(whole.is_err(), "{shown}");
+        return false;
+    };
+    let found: Vec<_> = first.raw().chain(second.raw()).collect();
+    let whole = Batch::of(bytes, found.len()).expect("what two halves are");
+    assert_eq!(found, whole.raw().collect::<Vec<_>>(), "{shown}");
+    compare_nodes(&first);
+    compare_nodes(&second);
+    true
+}
+
+#[test]
+fn a_large_array_has_a_middle() {
+    let one = |n: usize| format!(r#"{{"id":"{n}","text":"a }},{{ b","parts":[{{"x":1}},{{"x":2}}]}}"#);
+    for between in [",", " ,\n  "] {
+        let text = format!("[{}]", (0..9).map(one).collect::<Vec<_>>().join(between));
+        let middle = Batch::middle(text.as_bytes()).expect("a middle");
+        assert!(
+            middle >= text.len() / 2 && middle < text.len() * 9 / 16 + 2 * one(0).len(),
+            "{middle} of {}",
+            text.len()
+        );
+        assert!(compare_halves(text.as_bytes(), middle, 9), "{text}");
+        assert!(Batch::second_half(text.as_bytes(), middle, 2).is_none(), "too many are no half");
+        assert!(Batch::first_half(text.as_bytes(), middle, 2).is_none(), "too many are no half");
+    }
+    for text in ["", "[]", "[1,2,3]", r#"[{"a":1}]"#, r#"{"events":[{"a":1},{"a":2}]}"#, "[[1],[1]]"] {
+        assert_eq!(Batch::middle(text.as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
+fn a_middle_that_is_none_has_no_first_half() {
+    // Within a string, and within an array of an element.
+    let string = r#"[{"a":"xxxxxxxxxx},{\"a\":1},{"a":2}]"#;
+    let within = [
+        (r#"[{"a":1,"b":[{"a":1,"c":"xxxxxxxxxxxxx"},{"a":1}]}]"#, r#",{"a":1}]"#),
+        (r#"[{"a":1},{"b":"yyyyyyyyy"},{"a":3},{"a":4}]"#, r#"{"a":3"#),
+    ];
+    for (text, mark) in within {
+        let at = text.find(mark).expect("the mark") + usize::from(mark.starts_with(','));
+        assert_eq!(compare_halves(text.as_bytes(), at, 10), mark.starts_with('{'), "{text}");
+    }
+    for at in 0..string.len() {
+        compare_halves(string.as_bytes(), at, 10);
+    }
+}
+
 /// JSON and what is almost JSON.
 fn text() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
@@ -203,6 +258,15 @@ proptest! {
     #[test]
     fn a_batch_is_what_serde_json_finds(text in text(), max in 0..8_usize) {
         compare(text.as_bytes(), max);
+    }
+
+    #[test]
+    fn two_halves_are_the_whole(text in text(), max in 0..8_usize, at in any::<prop::sample::Index>()) {
+        compare_halves(text.as_bytes(), at.index(text.len()), max);
+        for (at, _) in text.match_indices([',', '{', '"']) {
+            compare_halves(text.as_bytes(), at, max);
+            compare_halves(text.as_bytes(), at + 1, max);
+        }
     }
 
     #[test]

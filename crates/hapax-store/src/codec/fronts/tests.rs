@@ -19,9 +19,9 @@ proptest! {
         let (fronts, entries) = fronts(&write);
         let mut room = Vec::new();
         for (index, entry) in (0..).zip(&entries) {
-            let brought = Brought { digest: entry.digest, document: Arc::clone(&entry.document) };
+            let brought = Brought { digest: &entry.digest, document: &entry.document };
             prop_assert!(fronts.has(index, &entry.digest));
-            let found = fronts.entry(index, &entry.identity, &brought, &mut room).expect("readable");
+            let found = fronts.entry(index, &entry.identity, brought, &mut room).expect("readable");
             prop_assert_eq!(found.as_ref(), Some(&**entry), "the {}th", index);
         }
     }

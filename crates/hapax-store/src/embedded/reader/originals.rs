@@ -17,7 +17,7 @@ use crate::seam::{Loaded, StoreError, StreamKey, TurnNeeds};
 /// An identity that is asked for, and where.
 struct Asked<'n> {
     stream: &'n StreamKey,
-    sought: &'n Sought,
+    sought: Sought<'n>,
 }
 
 impl<D: Disk> Shared<D> {
@@ -29,24 +29,33 @@ impl<D: Disk> Shared<D> {
             let live = self.live();
             for (stream, wanted) in &needs.streams {
                 let Some(found) = live.state.streams.get(stream) else { continue };
-                let identities = &wanted.needs.identities;
-                asked.extend(identities.iter().map(|sought| Asked { stream, sought }));
-                keys.extend(identities.iter().map(|sought| identity_key(found.number, &sought.identity)));
+                let count = wanted.needs.sought_max();
+                asked.reserve(count);
+                keys.reserve(count);
+                for sought in wanted.needs.sought() {
+                    asked.push(Asked { stream, sought });
+                    keys.push(identity_key(found.number, sought.identity));
+                }
             }
         }
         let mut places: Vec<(Place, usize)> = Vec::new();
         self.sound(self.index.ids.find_all(&keys, |position, place| places.push((place, position))))?;
         // The newest first, so that the first that fits is the one.
         places.sort_by(|one, other| other.cmp(one));
+        if places.is_empty() {
+            return Ok(());
+        }
+        self.frames.bring_near(places.iter().map(|(place, _)| *place));
         let mut known = vec![false; asked.len()];
+        let (mut wanted, mut positions) = (Vec::new(), Vec::new());
         for together in places.chunk_by(|(one, _), (other, _)| one.frame == other.frame) {
             let Some((first, _)) = together.first() else { continue };
             if let Some(write) = self.under_way.get(first.frame) {
                 for (place, position) in together {
-                    let Asked { stream, sought } = asked[*position];
-                    if let Some(entry) = entry_at(&write, place).filter(|entry| entry.identity == sought.identity)
+                    let Asked { stream, sought } = &asked[*position];
+                    if let Some(entry) = entry_at(&write, place).filter(|entry| entry.identity == *sought.identity)
                         && !std::mem::replace(&mut known[*position], true)
-                        && let Some(found) = loaded.streams.get_mut(stream)
+                        && let Some(found) = loaded.streams.get_mut(*stream)
                     {
                         found.facts.load_original(Arc::clone(entry));
                     }
@@ -54,9 +63,12 @@ impl<D: Disk> Shared<D> {
                 continue;
             }
             self.durable.wait(first.frame)?;
-            let open = together.iter().filter(|(_, position)| !known[*position]);
-            let (wanted, positions): (Vec<_>, Vec<usize>) =
-                open.map(|(place, position)| (Wanted::new(place.index, asked[*position].sought), *position)).unzip();
+            wanted.clear();
+            positions.clear();
+            for (place, position) in together.iter().filter(|(_, position)| !known[*position]) {
+                wanted.push(Wanted::new(place.index, &asked[*position].sought));
+                positions.push(*position);
+            }
             self.frames.entries(first.frame, &wanted, |which, entry| {
                 let position = positions[which];
                 // Of several in one frame the newest comes first.

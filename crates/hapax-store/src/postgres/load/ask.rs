@@ -54,7 +54,7 @@ impl<'n> Arrays<'n> {
             periods.2.push(hour);
         }
         let mask = rows::entry::Mask::of(key);
-        let lookups = wanted.identities.iter().map(|sought| mask.lookup(&sought.identity)).collect();
+        let lookups = wanted.sought().map(|sought| mask.lookup(sought.identity)).collect();
         // Without the lock nobody could say whether the filter is whole.
         let ids = if needs.writes { shared.seen.split(key, lookups) } else { Asked::all(lookups) };
         let whole: Vec<&str> = needs.whole_lanes.iter().map(|name| &**name).collect();
