@@ -3,7 +3,6 @@
 //! What holds: it is made of a section that was just written, and never of what was read.
 
 use hapax_core::entry::Entry;
-use hapax_core::event::Identity;
 
 use super::Lasting;
 use super::entry::{self, Much};
@@ -34,22 +33,13 @@ impl Directory {
         size_of::<Self>() + self.tail.capacity() + self.streams.capacity() * size_of::<Row>()
     }
 
-    /// The entry at a place, out of its bytes, if it is of this identity.
-    pub(super) fn read(
-        &self,
-        index: u64,
-        record: &[u8],
-        identity: &Identity,
-        much: Much<'_>,
-    ) -> Result<Option<Entry>, Undecodable> {
+    /// The entry at a place, out of its bytes.
+    pub(super) fn read(&self, index: u64, record: &[u8], much: Much<'_>) -> Result<Entry, Undecodable> {
         let missing = || Undecodable { part: Part::Lasting, at: 0, fault: Fault::Reference("record") };
         let place = self.streams.partition_point(|row| row.entries.end <= index);
         let row = self.streams.get(place).ok_or_else(missing)?;
         let place = index - row.entries.start;
         let mut take = Take::new(record, 0..record.len(), Part::Lasting)?;
-        if entry::glance(&mut take.clone(), &row.base, place)?.identity != *identity {
-            return Ok(None);
-        }
-        entry::read(&mut take, &self.tables.over(&self.tail), &row.base, place, much).map(Some)
+        entry::read(&mut take, &self.tables.over(&self.tail), &row.base, place, much)
     }
 }

@@ -103,12 +103,12 @@ impl Fronts {
         identity: &Identity,
         brought: Brought<'_>,
         room: &mut Vec<u8>,
-    ) -> Result<Option<Entry>, Undecodable> {
+    ) -> Result<Entry, Undecodable> {
         let front = self.made.bytes.get(self.range(index)).unwrap_or_default();
         let (hash, rest) = front.split_at(front.len().min(HASH));
         room.clear();
         [hash, &identity.0, rest].iter().for_each(|part| room.extend_from_slice(part));
-        self.directory.read(index, room, identity, Much::Brought(brought.document, brought.digest))
+        self.directory.read(index, room, Much::Brought(brought.document, brought.digest))
     }
 }
 

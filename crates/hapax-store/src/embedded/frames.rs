@@ -146,7 +146,7 @@ impl<D: Disk> Frames<D> {
                 continue;
             };
             match fronts.entry(it.index.into(), it.identity, brought, &mut room) {
-                Ok(entry) => entry.into_iter().for_each(|entry| found(which, Arc::new(entry))),
+                Ok(entry) => found(which, Arc::new(entry)),
                 // The log has the last word, and says what is wrong.
                 Err(_) => others.push((which, it)),
             }

@@ -63,13 +63,21 @@ struct Spent {
 const MILLION: u64 = 1_000_000;
 
 impl Spent {
-    /// What an event took in the first million and in the last, if there were several.
-    fn growth(&self) -> Option<(u64, u64)> {
-        let each = |(from, before): (u64, Duration), (to, after): (u64, Duration)| {
-            (after - before).as_nanos() as u64 / (to - from).max(1)
+    /// What an event took in each million.
+    fn millions(&self) -> Vec<u64> {
+        let mut before = (0, Duration::ZERO);
+        let each = |(to, after): &(u64, Duration)| {
+            let (from, begun) = std::mem::replace(&mut before, (*to, *after));
+            (*after - begun).as_nanos() as u64 / (to - from).max(1)
         };
-        let [first, .., before, last] = self.marks.as_slice() else { return None };
-        Some((each((0, Duration::ZERO), *first), each(*before, *last)))
+        self.marks.iter().map(each).collect()
+    }
+
+    /// The same for the first and the last, if there were several.
+    fn growth(&self) -> Option<(u64, u64)> {
+        let millions = self.millions();
+        let [first, _, .., last] = millions.as_slice() else { return None };
+        Some((*first, *last))
     }
 }
 
@@ -225,7 +233,7 @@ fn tell(spent: &Spent, seen: &Seen, events: u64, plan: &Plan<'_>) {
     if plan.json {
         say::line(json!({
             "events": events, "events_per_second": a_second, "accepted": accepted, "duplicates": duplicates,
-            "first_and_last_million": spent.growth(),
+            "first_and_last_million": spent.growth(), "each_million": spent.millions(),
             "nanoseconds": { "reading": each(spent.reading), "turn": each(spent.turns), "receipt": each(spent.writing) },
         }));
         return;

@@ -22,7 +22,7 @@ proptest! {
             let brought = Brought { digest: &entry.digest, document: &entry.document };
             prop_assert!(fronts.has(index, &entry.digest));
             let found = fronts.entry(index, &entry.identity, brought, &mut room).expect("readable");
-            prop_assert_eq!(found.as_ref(), Some(&**entry), "the {}th", index);
+            prop_assert_eq!(&found, &**entry, "the {}th", index);
         }
     }
 
