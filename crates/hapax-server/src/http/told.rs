@@ -1,6 +1,7 @@
 //! What the log says of the events of a request.
 //!
 //! What holds: every event that was refused, or accepted with something to say, is there with its id and its number in the audit.
+//! Lines are written once the answer is out, so a process that is killed in between leaves them out; the audit has every event.
 //! An event that came alone has a line of its own; those of a batch that are alike share lines, because a line for each costs more
 //! than the event. Never a document.
 
