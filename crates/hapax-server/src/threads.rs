@@ -19,21 +19,27 @@ pub fn runtime(bound: bool) -> std::io::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(share.max(2)).enable_all();
     // Who has only a share of them, or a part of one, shares all with others, and is better moved about.
-    if bound && processors.len() == share && share > 1 {
-        ALL.get_or_init(allowed);
-        let started = AtomicUsize::new(0);
-        // Those who work are started first. Others wait for disks, and may run anywhere.
-        builder.on_thread_start(move || match processors.get(started.fetch_add(1, Ordering::Relaxed)) {
-            Some(processor) => {
-                let mut own = CpuSet::new();
-                own.set(*processor);
-                // Who may not be bound works all the same.
-                _ = sched_setaffinity(None, &own);
-            }
-            None => free(),
-        });
+    if !(bound && processors.len() == share && share > 1) {
+        return builder.build();
     }
-    builder.build()
+    ALL.get_or_init(allowed);
+    let started = AtomicUsize::new(0);
+    let (tells, told) = channel();
+    // Those who work are started first. Others wait for disks, and may run anywhere.
+    builder.on_thread_start(move || match processors.get(started.fetch_add(1, Ordering::Relaxed)) {
+        Some(processor) => {
+            let mut own = CpuSet::new();
+            own.set(*processor);
+            // Who may not be bound works all the same.
+            _ = sched_setaffinity(None, &own);
+            _ = tells.send(());
+        }
+        None => free(),
+    });
+    let runtime = builder.build()?;
+    // Nobody else is started before they have their places, or it would take one of them.
+    told.iter().take(share).for_each(drop);
+    Ok(runtime)
 }
 
 /// What the process could use before any of its threads was bound; none as long as none is.
