@@ -211,7 +211,7 @@ impl Answer {
     pub fn written(&self, single: bool) -> Vec<u8> {
         let durable = self.dry_run.then_some(self.durable);
         let shown = self.receipts.iter().filter(|receipt| !self.brief || receipt.verdict() != Verdict::Accepted);
-        let mut out = Out::with_room(shown.map(receipt::room).sum::<usize>() + FRAME_ROOM);
+        let mut out = Out::with_room(receipt::room(shown) + FRAME_ROOM);
         match self.receipts.as_slice() {
             [receipt] if single => Pen::new(&mut out, durable).receipt(receipt),
             receipts if self.brief => out.object(|out| self.write_brief(out, receipts, durable)),

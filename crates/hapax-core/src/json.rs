@@ -22,7 +22,7 @@ mod tests;
 pub use batch::{Batch, NoBatch};
 pub use fault::{Fault, FaultKind};
 pub(crate) use keys::hash as short_hash;
-pub use node::{Found, Items, Kind, Members, Name, Node};
+pub use node::{Found, Items, Kind, Members, Names, Node};
 pub(crate) use text::write_inner;
 pub use text::write_string;
 

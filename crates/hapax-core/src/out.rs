@@ -196,7 +196,7 @@ pub(crate) fn serialize<S: Serializer>(serializer: S, write: impl FnOnce(&mut Ou
 }
 
 /// `00` to `99`.
-static PAIRS: [[u8; 2]; 100] = {
+pub(crate) static PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
     let mut number = 0;
     while number < 100 {

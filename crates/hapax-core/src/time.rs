@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::calendar::Date;
 use crate::duration::Span;
+use crate::out::PAIRS;
 
 const SECOND: i64 = 1_000_000_000;
 const DAY_SECONDS: i64 = 86_400;
@@ -166,22 +167,16 @@ impl Time {
         let seconds = self.0.div_euclid(SECOND);
         let Date { year, month, day } = Date::from_days(seconds.div_euclid(DAY_SECONDS));
         let clock = seconds.rem_euclid(DAY_SECONDS);
+        let nanos = self.0.rem_euclid(SECOND);
         buffer.copy_from_slice(b"0000-00-00T00:00:00.000000000Z");
-        let mut put = |end: usize, mut value: i64| {
-            for place in (0..end).rev() {
-                // Only digits: a separator ends the number.
-                if value == 0 || !buffer[place].is_ascii_digit() {
-                    break;
-                }
-                buffer[place] = b'0' + (value % 10) as u8;
-                value /= 10;
-            }
-        };
-        let numbers = [(4, year), (7, i64::from(month)), (10, i64::from(day)), (13, clock / 3_600)];
-        numbers.into_iter().for_each(|(end, value)| put(end, value));
-        put(16, clock / 60 % 60);
-        put(19, clock % 60);
-        put(29, self.0.rem_euclid(SECOND));
+        let day = [(0, year / 100), (2, year % 100), (5, i64::from(month)), (8, i64::from(day))];
+        let clock = [(11, clock / 3_600), (14, clock / 60 % 60), (17, clock % 60)];
+        let fraction = [(20, nanos / 10_000_000), (22, nanos / 100_000), (24, nanos / 1_000), (26, nanos / 10)];
+        for (place, value) in day.into_iter().chain(clock).chain(fraction) {
+            // Years have four digits, and so each of these has two.
+            buffer[place..place + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
+        }
+        buffer[28] = b'0' + (nanos % 10) as u8;
         let mut end = WRITTEN_MAX - 1;
         while buffer[end - 1] == b'0' && end > 20 {
             end -= 1;

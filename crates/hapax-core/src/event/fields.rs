@@ -4,7 +4,7 @@
 //! are followed when they are asked for. In the envelope null means absent.
 
 use crate::contract::Envelope;
-use crate::json::{self, Name, Node};
+use crate::json::{self, Names, Node};
 use crate::pointer::Pointer;
 
 /// Fields that an envelope has at most, beside the parts of the lane.
@@ -23,7 +23,7 @@ const EXPECTED: usize = 5;
 #[derive(Debug)]
 pub(super) struct Fields<'v> {
     envelope: &'v Envelope,
-    names: Vec<Name<'v>>,
+    names: Names<'v>,
     /// Which of the names a field has, if its pointer is one.
     places: [Option<u8>; FIELDS + PARTS],
 }
@@ -39,13 +39,12 @@ impl<'v> Fields<'v> {
     pub(super) fn new(envelope: &'v Envelope) -> Self {
         let Envelope { id, lane, seq, time, nonce, epoch, expected } = envelope;
         let fields = [id, seq, time, nonce, epoch, expected].map(Option::as_ref);
-        let mut names = Vec::with_capacity(FIELDS + PARTS);
+        let mut names = Names::default();
         let mut places = [None; FIELDS + PARTS];
         let pointers = fields.into_iter().chain(lane.iter().take(PARTS).map(Some));
         for (place, pointer) in places.iter_mut().zip(pointers) {
             if let Some([token]) = pointer.map(Pointer::tokens) {
-                *place = Some(names.len() as u8);
-                names.push(Name::new(token));
+                *place = Some(names.add(token) as u8);
             }
         }
         Self { envelope, names, places }

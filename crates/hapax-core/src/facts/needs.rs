@@ -33,17 +33,21 @@ pub struct Needs {
 pub struct Sought<'n> {
     /// What it is looked up by.
     pub identity: &'n Identity,
-    /// The document that came with it. An original with the same digest is this one, and need not be read.
+    /// The event that it is of. An original with the same digest has its document, and that need not be read.
     pub brought: Option<Brought<'n>>,
 }
 
-/// A document that somebody has at hand.
-#[derive(Clone, Copy, Debug)]
+/// A document that somebody has at hand, and what was read in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Brought<'n> {
     /// Its SHA-256.
     pub digest: &'n Digest,
     /// Its bytes.
     pub document: &'n Arc<[u8]>,
+    /// Its id.
+    pub id: &'n Arc<str>,
+    /// Its lane.
+    pub lane: &'n Arc<str>,
 }
 
 /// What is needed of one lane.
@@ -66,8 +70,9 @@ impl Needs {
     pub fn sought(&self) -> impl Iterator<Item = Sought<'_>> {
         let looked_for = |event: &&Event| event.refusal.is_none() && event.id_source != IdSource::Assigned;
         let of_events = self.events.iter().flat_map(|events| events.iter()).filter(looked_for).map(|event| {
-            let brought = Brought { digest: &event.digest, document: &event.document };
-            Sought { identity: &event.identity, brought: Some(brought) }
+            let Event { digest, document, id, lane, identity, .. } = event;
+            let brought = id.as_ref().zip(lane.as_ref()).map(|(id, lane)| Brought { digest, document, id, lane });
+            Sought { identity, brought }
         });
         of_events.chain(self.identities.iter().map(|identity| Sought { identity, brought: None }))
     }

@@ -39,11 +39,17 @@ pub(crate) fn hash(key: &[u8]) -> u32 {
     (mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32
 }
 
+/// The bit of a key with this hash.
+#[inline]
+pub(super) fn bit(hash: u32) -> u64 {
+    1 << (hash >> 26)
+}
+
 impl Seen {
     /// Takes note of the next key of the object at `open`, which had `count` before it and is not on the tape yet.
     #[inline]
     pub(super) fn note(&mut self, bytes: &[u8], cells: &[Cell], open: usize, count: usize, hash: u32, inner: &[u8]) {
-        let bit = 1 << (hash >> 26);
+        let bit = bit(hash);
         let is_new = self.mask & bit == 0 || self.repeated != 0 || count >= PAIRS_MAX;
         self.mask |= bit;
         if !is_new && is_among(bytes, cells, open + 1, hash, inner) {

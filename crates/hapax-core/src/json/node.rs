@@ -26,16 +26,37 @@ pub struct Node<'d> {
     index: usize,
 }
 
-/// A member's name, made ready to be looked for in many objects.
+/// Names of members, made ready to be looked for in many objects.
+#[derive(Debug, Default)]
+pub struct Names<'n> {
+    each: Vec<Name<'n>>,
+    /// One of 64 bits for each: most keys that nobody looks for have another.
+    mask: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
-pub struct Name<'n> {
+struct Name<'n> {
     text: &'n str,
     hash: u32,
 }
 
-impl<'n> Name<'n> {
-    pub fn new(text: &'n str) -> Name<'n> {
-        Name { text, hash: keys::hash(text.as_bytes()) }
+impl<'n> Names<'n> {
+    /// One more; answers with its place.
+    pub fn add(&mut self, text: &'n str) -> usize {
+        let hash = keys::hash(text.as_bytes());
+        self.mask |= keys::bit(hash);
+        self.each.push(Name { text, hash });
+        self.each.len() - 1
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.each.is_empty()
     }
 }
 
@@ -126,7 +147,7 @@ impl<'d> Node<'d> {
     }
 
     /// An object's members of these names, in one walk: each is put where its name is. Nothing for everything else.
-    pub fn gather(self, names: &[Name<'_>], found: &mut [Found]) {
+    pub fn gather(self, names: &Names<'_>, found: &mut [Found]) {
         found.fill(Found::NOTHING);
         if self.kind() != Kind::Object {
             return;
@@ -138,9 +159,10 @@ impl<'d> Node<'d> {
             let value = Found(at as u32 + 1);
             if key.is_escaped() {
                 let name = text::unescape(key.inner(self.text));
-                names.iter().zip(&mut *found).filter(|(it, _)| it.text == name).for_each(|(_, place)| *place = value);
-            } else {
-                for (name, place) in names.iter().zip(&mut *found) {
+                let each = names.each.iter().zip(&mut *found);
+                each.filter(|(it, _)| it.text == name).for_each(|(_, place)| *place = value);
+            } else if names.mask & keys::bit(key.next) != 0 {
+                for (name, place) in names.each.iter().zip(&mut *found) {
                     if name.hash == key.next && key.inner_bytes(self.text) == name.text.as_bytes() {
                         *place = value;
                     }

@@ -19,13 +19,15 @@ pub(crate) struct Pen<'o> {
     /// In a dry run, where the ledger ends.
     dry: Option<u64>,
     accepted: Repeat<(Time, u32, Marks, States)>,
+    /// Of what was accepted at other times: what is accepted now comes again after it.
+    original: Repeat<(Time, u32, Marks, States)>,
     other: Repeat<(Time, u32, States)>,
 }
 
 impl<'o> Pen<'o> {
     /// For receipts, or for those of a dry run on a ledger that ends here.
     pub(crate) fn new(out: &'o mut Out, dry: Option<u64>) -> Self {
-        Self { out, dry, accepted: Repeat::NONE, other: Repeat::NONE }
+        Self { out, dry, accepted: Repeat::NONE, original: Repeat::NONE, other: Repeat::NONE }
     }
 
     /// A list of receipts.
@@ -43,54 +45,18 @@ impl<'o> Pen<'o> {
     /// One receipt.
     pub(crate) fn receipt(&mut self, receipt: &Receipt) {
         match receipt {
-            Receipt::Accepted(entry) => self.accepted(entry, self.dry.is_some()),
+            Receipt::Accepted(entry) => accepted(self.out, &mut self.accepted, entry, self.dry.is_some()),
             Receipt::Other { attempt, original, diff } => {
                 self.other(attempt);
                 if let Some(original) = original {
                     self.out.raw(r#","original":"#);
-                    self.accepted(original, self.dry.is_some_and(|durable| original.offset > durable));
+                    let is_dry = self.dry.is_some_and(|durable| original.offset > durable);
+                    accepted(self.out, &mut self.original, original, is_dry);
                 }
                 self.diff(diff, attempt.verdict == Verdict::Conflict && original.is_some());
                 self.out.raw("}");
             }
         }
-    }
-
-    fn accepted(&mut self, entry: &Entry, is_dry: bool) {
-        let out = &mut *self.out;
-        out.raw(if is_dry { r#"{"dry_run":true,"# } else { "{" });
-        out.raw(r#""verdict":"accepted","id":"#);
-        out.string(&entry.id);
-        match entry.id_source {
-            IdSource::Given => {}
-            IdSource::Derived => out.raw(r#","identity":"derived""#),
-            IdSource::Assigned => out.raw(r#","identity":"assigned""#),
-        }
-        out.raw(r#","lane":"#);
-        out.string(&entry.lane);
-        numbered(out, entry.seq, entry.epoch);
-        if !is_dry {
-            out.raw(r#","offset":"#);
-            out.number(entry.offset);
-            out.raw(r#","hash":"#);
-            out.hash(&entry.hash);
-        }
-        let common = (entry.at, entry.contract, entry.marks, entry.states);
-        out.repeat(&mut self.accepted, common, |out, (at, contract, marks, states)| {
-            received(out, *at, *contract);
-            out.raw(r#","marks":"#);
-            out.list(marks.iter(), |out, mark| out.word(mark.name()));
-            met(out, *states);
-        });
-        if let Some(refusal) = entry.refusal.as_ref().filter(|_| entry.marks.has(Mark::WouldReject)) {
-            out.member("code").word(refusal.code.name());
-            out.member("message").string(&refusal.message());
-        }
-        if has_detail(entry) {
-            out.raw(r#","detail":"#);
-            detail(out, entry);
-        }
-        out.raw("}");
     }
 
     /// Without its closing brace: what was accepted before comes last.
@@ -149,6 +115,43 @@ impl<'o> Pen<'o> {
             self.out.member("diff").value(&diff);
         }
     }
+}
+
+/// What an entry shows of itself.
+fn accepted(out: &mut Out, known: &mut Repeat<(Time, u32, Marks, States)>, entry: &Entry, is_dry: bool) {
+    out.raw(if is_dry { r#"{"dry_run":true,"# } else { "{" });
+    out.raw(r#""verdict":"accepted","id":"#);
+    out.string(&entry.id);
+    match entry.id_source {
+        IdSource::Given => {}
+        IdSource::Derived => out.raw(r#","identity":"derived""#),
+        IdSource::Assigned => out.raw(r#","identity":"assigned""#),
+    }
+    out.raw(r#","lane":"#);
+    out.string(&entry.lane);
+    numbered(out, entry.seq, entry.epoch);
+    if !is_dry {
+        out.raw(r#","offset":"#);
+        out.number(entry.offset);
+        out.raw(r#","hash":"#);
+        out.hash(&entry.hash);
+    }
+    let common = (entry.at, entry.contract, entry.marks, entry.states);
+    out.repeat(known, common, |out, (at, contract, marks, states)| {
+        received(out, *at, *contract);
+        out.raw(r#","marks":"#);
+        out.list(marks.iter(), |out, mark| out.word(mark.name()));
+        met(out, *states);
+    });
+    if let Some(refusal) = entry.refusal.as_ref().filter(|_| entry.marks.has(Mark::WouldReject)) {
+        out.member("code").word(refusal.code.name());
+        out.member("message").string(&refusal.message());
+    }
+    if has_detail(entry) {
+        out.raw(r#","detail":"#);
+        detail(out, entry);
+    }
+    out.raw("}");
 }
 
 fn numbered(out: &mut Out, seq: Option<u64>, epoch: u64) {
@@ -219,8 +222,22 @@ fn missing(out: &mut Out, gap: &GapDetail) {
     out.member("large").flag(gap.large);
 }
 
-/// About as many bytes as a receipt takes, so that a buffer for many is seldom moved. What is rare is not counted.
-pub(crate) fn room(receipt: &Receipt) -> usize {
+/// About as many bytes as receipts take, so that a buffer for them is seldom moved. Those of a kind are about as long as the first of it;
+/// to look at each would bring it near twice.
+pub(crate) fn room<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> usize {
+    let (mut accepted, mut other) = ((0, 0), (0, 0));
+    for receipt in receipts {
+        let (count, each) = if let Receipt::Accepted(_) = receipt { &mut accepted } else { &mut other };
+        if *count == 0 {
+            *each = length(receipt);
+        }
+        *count += 1;
+    }
+    accepted.0 * accepted.1 + other.0 * other.1
+}
+
+/// About how long a receipt is. What is rare is not counted.
+fn length(receipt: &Receipt) -> usize {
     let accepted = |entry: &Entry| {
         let detail = if has_detail(entry) { 100 } else { 0 };
         300 + entry.id.len() + entry.lane.len() + detail

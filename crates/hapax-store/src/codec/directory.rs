@@ -33,6 +33,12 @@ impl Directory {
         size_of::<Self>() + self.tail.capacity() + self.streams.capacity() * size_of::<Row>()
     }
 
+    /// Looks at what will be needed of it.
+    pub(super) fn touch(&self) -> u64 {
+        let row = self.streams.first().map_or(0, |row| row.entries.end);
+        row + self.tail.get(self.tail.len() / 2).copied().map_or(0, u64::from)
+    }
+
     /// The entry at a place, out of its bytes.
     pub(super) fn read(&self, index: u64, record: &[u8], much: Much<'_>) -> Result<Entry, Undecodable> {
         let missing = || Undecodable { part: Part::Lasting, at: 0, fault: Fault::Reference("record") };

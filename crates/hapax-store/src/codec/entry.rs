@@ -11,6 +11,7 @@ use std::sync::{Arc, LazyLock};
 use hapax_core::counter::Class;
 use hapax_core::entry::{Basis, Entry, EntryKind, GapDetail};
 use hapax_core::event::{Digest, IdSource, Identity, digest};
+use hapax_core::facts::Brought;
 use hapax_core::refusal::Refusal;
 use hapax_core::time::Time;
 use hapax_core::words::{Marks, States};
@@ -197,8 +198,8 @@ pub(super) fn glance(take: &mut Take<'_>, base: &Base, index: u64) -> Result<Gla
 pub(super) enum Much<'d> {
     /// All of it.
     Whole,
-    /// All of it, out of a record without its document: that is this one, and its digest.
-    Brought(&'d Arc<[u8]>, &'d Digest),
+    /// All of it, out of a record without its document: that is this one. It was read under the same rules, so its id is the entry's.
+    Brought(Brought<'d>),
     /// All but its document, the digest of that, and its id: what other parts of a commit refer to.
     Bare,
 }
@@ -217,7 +218,10 @@ pub(super) fn read<'b>(
 ) -> Result<Entry, Undecodable> {
     let Glance { hash, identity, offset, ordinal, attempt, flags } = glance(take, base, index)?;
     let has = |flag: u64| flags & flag != 0;
-    let lane = tables.name(take)?;
+    let lane = match much {
+        Much::Whole | Much::Bare => tables.name(take)?,
+        Much::Brought(Brought { lane, .. }) => tables.name_like(take, lane)?,
+    };
     let seq = take.when(has(SEQ), Take::number)?;
     let at = take.when(has(AT), |take| take.time_from(base.at))?.unwrap_or(base.at);
     let observed_at = take.when(has(OBSERVED_AT), |take| take.time_from(at))?;
@@ -240,7 +244,9 @@ pub(super) fn read<'b>(
     let rest = take.rest();
     let (id, digest, document) = match much {
         Much::Whole => (id.of(take, rest)?, sum.unwrap_or_else(|| digest(rest)), rest.into()),
-        Much::Brought(document, sum) => (id.of(take, document)?, *sum, Arc::clone(document)),
+        Much::Brought(Brought { digest, document, id: like, .. }) => {
+            (id.like(take, document, like)?, *digest, Arc::clone(document))
+        }
         Much::Bare => (Arc::clone(&NO_ID), sum.unwrap_or_default(), Arc::clone(&NO_DOCUMENT)),
     };
     Ok(Entry {

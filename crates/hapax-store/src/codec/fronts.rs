@@ -71,11 +71,12 @@ impl Fronts {
         (self.made.ends.len() + self.directory.bytes()) as u64
     }
 
-    /// Looks at where an entry is.
+    /// Looks at where an entry is, and at the directory.
     pub fn touch_place(&self, index: u64) -> u64 {
         let place = usize::try_from(index).unwrap_or(usize::MAX);
         let digest = self.made.digests.get(place).map_or(0, |digest| digest[0]);
-        u64::from(digest) + u64::from(self.made.ends.get(place).copied().unwrap_or_default())
+        let end = self.made.ends.get(place).copied().unwrap_or_default();
+        u64::from(digest) + u64::from(end) + self.directory.touch()
     }
 
     /// Looks at its first byte and its last.
@@ -108,7 +109,7 @@ impl Fronts {
         let (hash, rest) = front.split_at(front.len().min(HASH));
         room.clear();
         [hash, &identity.0, rest].iter().for_each(|part| room.extend_from_slice(part));
-        self.directory.read(index, room, Much::Brought(brought.document, brought.digest))
+        self.directory.read(index, room, Much::Brought(brought))
     }
 }
 

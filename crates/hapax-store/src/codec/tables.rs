@@ -132,6 +132,18 @@ impl<'b> Tables<'b> {
         }
     }
 
+    /// The same, and mostly it is this one, which then need not be made.
+    pub(super) fn name_like(&self, take: &mut Take<'b>, like: &Arc<str>) -> Result<Arc<str>, Undecodable> {
+        let mut ahead = take.clone();
+        let place = ahead.number()?;
+        let range = self.names.range(self.section, place, "name").ok();
+        if range.and_then(|range| self.section.get(range)).is_some_and(|name| name == like.as_bytes()) {
+            *take = ahead;
+            return Ok(Arc::clone(like));
+        }
+        self.name(take)
+    }
+
     fn read_name(&self, place: u64) -> Result<Arc<str>, Undecodable> {
         let range = self.names.range(self.section, place, "name").map_err(|fault| self.in_directory(fault))?;
         let at = range.start;

@@ -121,21 +121,22 @@ impl<D: Disk> Frames<D> {
     pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
         let mut found = None;
         let wanted = Wanted { index: place.index, identity, brought: None };
-        self.entries(place.frame, &[wanted], |_, entry| found = Some(entry))?;
+        self.entries(place.frame, &[wanted], &mut Vec::new(), |_, entry| found = Some(entry))?;
         Ok(found)
     }
 
-    /// The entries at these places of a frame that are of these identities: `found` gets which of them each is.
+    /// The entries at these places of a frame that are of these identities: `found` gets which of them each is. `room` is memory to
+    /// put them together in.
     pub(super) fn entries(
         &self,
         number: FrameNumber,
         wanted: &[Wanted<'_>],
+        room: &mut Vec<u8>,
         mut found: impl FnMut(usize, Arc<Entry>),
     ) -> Result<(), StoreError> {
         if wanted.iter().any(|it| it.brought.is_some()) {
             self.keep_to.store(self.log.last().0 + KEPT_AFTER, Ordering::Relaxed);
         }
-        let mut room = Vec::new();
         let fronts = self.fronts().get(number);
         let mut others = Vec::new();
         for (which, it) in wanted.iter().enumerate() {
@@ -145,7 +146,7 @@ impl<D: Disk> Frames<D> {
                 others.push((which, it));
                 continue;
             };
-            match fronts.entry(it.index.into(), it.identity, brought, &mut room) {
+            match fronts.entry(it.index.into(), it.identity, brought, room) {
                 Ok(entry) => found(which, Arc::new(entry)),
                 // The log has the last word, and says what is wrong.
                 Err(_) => others.push((which, it)),

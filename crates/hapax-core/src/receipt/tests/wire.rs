@@ -52,7 +52,7 @@ fn the_receipts_of_a_full_batch_fit_into_the_room_that_was_made() {
     let known = Attempt { id: Some(Arc::clone(&id)), seq: Some(1_000_000), ..known };
     let again: Vec<_> = (1..=1000).map(|offset| other(known.clone(), Some(one(offset)), Vec::new())).collect();
     for receipts in [accepted, again] {
-        let made = receipts.iter().map(room).sum::<usize>();
+        let made = room(receipts.iter());
         let answer = crate::batch::Answer {
             receipts,
             retry_order: vec![],

@@ -19,10 +19,14 @@ proptest! {
         let (fronts, entries) = fronts(&write);
         let mut room = Vec::new();
         for (index, entry) in (0..).zip(&entries) {
-            let brought = Brought { digest: &entry.digest, document: &entry.document };
+            let brought = Brought { digest: &entry.digest, document: &entry.document, id: &entry.id, lane: &entry.lane };
             prop_assert!(fronts.has(index, &entry.digest));
             let found = fronts.entry(index, &entry.identity, brought, &mut room).expect("readable");
             prop_assert_eq!(&found, &**entry, "the {}th", index);
+            // Under another contract the same document may be of another lane, and then the entry has its own.
+            let elsewhere = Arc::from(format!("{}.", entry.lane));
+            let found = fronts.entry(index, &entry.identity, Brought { lane: &elsewhere, ..brought }, &mut room);
+            prop_assert_eq!(&found.expect("readable"), &**entry, "the {}th", index);
         }
     }
 
