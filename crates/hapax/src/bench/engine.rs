@@ -28,7 +28,7 @@ use hapax_store::seam::{Store, StreamKey};
 use hapax_store::turn::{Answer, Ask, Request, Submission, begin, turn};
 use serde_json::json;
 
-use super::clock::now;
+use super::clock::{now, worked};
 use super::made::{Made, Maker, Shape};
 use crate::outcome::Outcome;
 use crate::pages;
@@ -55,29 +55,49 @@ struct Spent {
     reading: Duration,
     turns: Duration,
     writing: Duration,
-    /// How many events there were, and how long their turns had taken by then; about once in a million.
-    marks: Vec<(u64, Duration)>,
+    /// For how long this thread has worked in turns.
+    judging: Duration,
+    /// About one for each million.
+    marks: Vec<Mark>,
+}
+
+/// How far it had come.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    events: u64,
+    /// How long their turns had taken.
+    turns: Duration,
+    /// For how long processors had worked for them: in their turns, and beside, in whatever thread. What others took of the machine
+    /// is not in it.
+    worked: Duration,
 }
 
 /// A ledger that grows should not become slower, so the first million is compared with the last.
 const MILLION: u64 = 1_000_000;
 
 impl Spent {
-    /// What an event took in each million.
-    fn millions(&self) -> Vec<u64> {
-        let mut before = (0, Duration::ZERO);
-        let each = |(to, after): &(u64, Duration)| {
-            let (from, begun) = std::mem::replace(&mut before, (*to, *after));
-            (*after - begun).as_nanos() as u64 / (to - from).max(1)
+    /// What an event took in each million, in nanoseconds.
+    fn millions(&self, of: impl Fn(&Mark) -> Duration) -> Vec<u64> {
+        let mut before = Mark::default();
+        let each = |mark: &Mark| {
+            let from = std::mem::replace(&mut before, *mark);
+            (of(mark) - of(&from)).as_nanos() as u64 / (mark.events - from.events).max(1)
         };
         self.marks.iter().map(each).collect()
     }
 
     /// The same for the first and the last, if there were several.
-    fn growth(&self) -> Option<(u64, u64)> {
-        let millions = self.millions();
+    fn growth(&self, of: impl Fn(&Mark) -> Duration) -> Option<(u64, u64)> {
+        let millions = self.millions(of);
         let [first, _, .., last] = millions.as_slice() else { return None };
         Some((*first, *last))
+    }
+
+    fn mark(&mut self, events: u64) {
+        let (all, here) = worked();
+        // Making and reading events is the only other thing that is done.
+        let worked = all.saturating_sub(here.saturating_sub(self.judging));
+        self.marks.push(Mark { events, turns: self.turns, worked });
     }
 }
 
@@ -156,7 +176,7 @@ fn measure(
             requests.push(request(Ask::Submit(submission(&it.body, version, at)?), at));
         }
         spent.reading += began.elapsed();
-        let (began, mut last) = (now(), None);
+        let (began, worked_before, mut last) = (now(), worked().1, None);
         for request in &mut requests {
             let (mut answers, begun) = begin(store, std::slice::from_mut(request)).map_err(told)?;
             if plan.waits {
@@ -173,6 +193,7 @@ fn measure(
         }
         store.settle().map_err(told)?;
         spent.turns += began.elapsed();
+        spent.judging += worked().1 - worked_before;
         let began = now();
         let written = last.map_or(0, |answer: Answer| answer.body.len());
         if written > 0 {
@@ -180,7 +201,7 @@ fn measure(
             spent.writing += began.elapsed() * u32::try_from(made.len()).unwrap_or(1);
         }
         if events / MILLION > spent.marks.len() as u64 {
-            spent.marks.push((events, spent.turns));
+            spent.mark(events);
         }
         progress.at(events);
     }
@@ -233,7 +254,8 @@ fn tell(spent: &Spent, seen: &Seen, events: u64, plan: &Plan<'_>) {
     if plan.json {
         say::line(json!({
             "events": events, "events_per_second": a_second, "accepted": accepted, "duplicates": duplicates,
-            "first_and_last_million": spent.growth(), "each_million": spent.millions(),
+            "first_and_last_million": spent.growth(|mark| mark.turns),
+            "each_million": spent.millions(|mark| mark.turns), "each_million_worked": spent.millions(|mark| mark.worked),
             "nanoseconds": { "reading": each(spent.reading), "turn": each(spent.turns), "receipt": each(spent.writing) },
         }));
         return;
@@ -246,8 +268,11 @@ fn tell(spent: &Spent, seen: &Seen, events: u64, plan: &Plan<'_>) {
         each(spent.reading),
         each(spent.turns)
     ));
-    if let Some((first, last)) = spent.growth() {
+    if let Some((first, last)) = spent.growth(|mark| mark.turns) {
         say::line(format_args!("in the first million {first} ns in its turn, in the last {last} ns"));
+    }
+    if let Some((first, last)) = spent.growth(|mark| mark.worked) {
+        say::line(format_args!("of processors, with all that is done beside, {first} ns and {last} ns"));
     }
     if plan.waits {
         say::line(format_args!("and {} ns to write its receipt", each(spent.writing)));
