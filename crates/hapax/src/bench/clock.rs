@@ -1,8 +1,8 @@
 //! The one place here that asks what time it is: whoever measures must.
 
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use rustix::time::{ClockId, clock_gettime};
 
 /// Now, on a clock that never goes back.
 #[allow(clippy::disallowed_methods, reason = "this is the clock of the measurement")]
@@ -10,12 +10,18 @@ pub(super) fn now() -> Instant {
     Instant::now()
 }
 
-/// For how long processors have worked so far: for all of this process, and for this thread.
-pub(super) fn worked() -> (Duration, Duration) {
-    let read = |clock| {
-        let time = clock_gettime(clock);
-        // Neither is ever below zero.
-        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
-    };
-    (read(ClockId::ProcessCPUTime), read(ClockId::ThreadCPUTime))
+/// For how long a processor has worked for this thread so far; zero where the system does not say.
+pub(super) fn worked_here() -> Duration {
+    worked_for(Path::new("/proc/thread-self"))
+}
+
+/// For how long processors have worked for all threads that there are.
+pub(super) fn worked() -> Duration {
+    let threads = read_dir("/proc/self/task").into_iter().flatten().flatten();
+    threads.map(|thread| worked_for(&thread.path())).sum()
+}
+
+fn worked_for(thread: &Path) -> Duration {
+    let stat = read_to_string(thread.join("schedstat")).unwrap_or_default();
+    Duration::from_nanos(stat.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or_default())
 }

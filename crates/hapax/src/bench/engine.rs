@@ -28,7 +28,7 @@ use hapax_store::seam::{Store, StreamKey};
 use hapax_store::turn::{Answer, Ask, Request, Submission, begin, turn};
 use serde_json::json;
 
-use super::clock::{now, worked};
+use super::clock::{now, worked, worked_here};
 use super::made::{Made, Maker, Shape};
 use crate::outcome::Outcome;
 use crate::pages;
@@ -81,7 +81,7 @@ impl Spent {
         let mut before = Mark::default();
         let each = |mark: &Mark| {
             let from = std::mem::replace(&mut before, *mark);
-            (of(mark) - of(&from)).as_nanos() as u64 / (mark.events - from.events).max(1)
+            of(mark).saturating_sub(of(&from)).as_nanos() as u64 / (mark.events - from.events).max(1)
         };
         self.marks.iter().map(each).collect()
     }
@@ -94,9 +94,8 @@ impl Spent {
     }
 
     fn mark(&mut self, events: u64) {
-        let (all, here) = worked();
         // Making and reading events is the only other thing that is done.
-        let worked = all.saturating_sub(here.saturating_sub(self.judging));
+        let worked = worked().saturating_sub(worked_here().saturating_sub(self.judging));
         self.marks.push(Mark { events, turns: self.turns, worked });
     }
 }
@@ -176,7 +175,7 @@ fn measure(
             requests.push(request(Ask::Submit(submission(&it.body, version, at)?), at));
         }
         spent.reading += began.elapsed();
-        let (began, worked_before, mut last) = (now(), worked().1, None);
+        let (began, worked_before, mut last) = (now(), worked_here(), None);
         for request in &mut requests {
             let (mut answers, begun) = begin(store, std::slice::from_mut(request)).map_err(told)?;
             if plan.waits {
@@ -193,7 +192,7 @@ fn measure(
         }
         store.settle().map_err(told)?;
         spent.turns += began.elapsed();
-        spent.judging += worked().1 - worked_before;
+        spent.judging += worked_here().saturating_sub(worked_before);
         let began = now();
         let written = last.map_or(0, |answer: Answer| answer.body.len());
         if written > 0 {
@@ -271,7 +270,7 @@ fn tell(spent: &Spent, seen: &Seen, events: u64, plan: &Plan<'_>) {
     if let Some((first, last)) = spent.growth(|mark| mark.turns) {
         say::line(format_args!("in the first million {first} ns in its turn, in the last {last} ns"));
     }
-    if let Some((first, last)) = spent.growth(|mark| mark.worked) {
+    if let Some((first, last)) = spent.growth(|mark| mark.worked).filter(|(first, _)| *first > 0) {
         say::line(format_args!("of processors, with all that is done beside, {first} ns and {last} ns"));
     }
     if plan.waits {
