@@ -57,7 +57,7 @@ fn turn(version: &Version, events: usize) -> (Facts, Vec<Event>) {
 
 /// Judges and records. What comes in and what comes out is freed outside the measurement: it belongs to whoever reads the
 /// request and writes the answer.
-fn run((facts, events): &mut (Facts, Vec<Event>)) -> Vec<Receipt> {
+fn run((facts, events): &mut (Facts, Vec<Event>)) -> Vec<Option<Receipt>> {
     let caller = Caller::default();
     let mut receipts = Vec::with_capacity(events.len());
     for event in &*events {

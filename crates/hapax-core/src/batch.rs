@@ -96,30 +96,36 @@ fn run(
 ) -> (Vec<Receipt>, Option<usize>) {
     let stops = facts.version.contract.batch.stop_on_ordering;
     let mut stopped: HashMap<Arc<str>, usize, Spread> = HashMap::default();
-    let mut receipts = Vec::with_capacity(events.len());
+    let mut receipts: Vec<Option<Receipt>> = Vec::with_capacity(events.len());
     let mut refused_at = None;
     for &index in order {
         let event = &events[index];
         let because = if stopped.is_empty() { None } else { event.lane.as_ref().and_then(|lane| stopped.get(lane)) };
         let receipt = match because {
-            Some(because) => not_evaluated(facts, event, Code::BatchStopped, *because, now, terms),
+            Some(because) => Some(not_evaluated(facts, event, Code::BatchStopped, *because, now, terms)),
             None => {
                 let judgement = judge(facts, event, now, terms.caller.forced, &mut Silent);
                 facts.record(event, judgement, now, &terms.caller)
             }
         };
-        if !matches!(receipt.verdict(), Verdict::Accepted | Verdict::Duplicate) {
-            refused_at = refused_at.or(Some(index));
-        }
-        if stops
-            && receipt.verdict() == Verdict::Rejected
-            && receipt.code().is_some_and(Code::is_ordering)
-            && let Some(lane) = &event.lane
-        {
-            stopped.insert(Arc::clone(lane), index);
+        if let Some(receipt) = &receipt {
+            if receipt.verdict() != Verdict::Duplicate {
+                refused_at = refused_at.or(Some(index));
+            }
+            if stops
+                && receipt.verdict() == Verdict::Rejected
+                && receipt.code().is_some_and(Code::is_ordering)
+                && let Some(lane) = &event.lane
+            {
+                stopped.insert(Arc::clone(lane), index);
+            }
         }
         receipts.push(receipt);
     }
+    // In the order in which they were judged, those that have no receipt yet are the entries.
+    let mut entries = facts.share().iter();
+    let mut accepted = || Receipt::Accepted(entries.next().expect("an entry for each that was accepted").clone());
+    let receipts = receipts.into_iter().map(|receipt| receipt.unwrap_or_else(&mut accepted)).collect();
     (as_sent(receipts, order), refused_at)
 }
 

@@ -3,6 +3,10 @@
 //! It is written once and never changed. Its receipt and its explanation are made from it, so both are the same for ever.
 //! Manual corrections and closings of periods are entries of their own kinds, in the same chain.
 
+mod shared;
+
+pub use shared::SharedEntry;
+
 use std::sync::Arc;
 
 use crate::amount::Amount;

@@ -12,7 +12,7 @@ use crate::amount::Amount;
 use crate::audit::{Attempt, Submitted};
 use crate::contract::Version;
 use crate::counter::{Counter, CounterKey, Tally};
-use crate::entry::{Basis, Entry};
+use crate::entry::{Basis, Entry, SharedEntry};
 use crate::event::{Door, Event, IdSource, Identity, read};
 use crate::facts::{Facts, Head};
 use crate::judge::{Outcome, Rule, Ruling, Told, Witness, judge};
@@ -75,7 +75,7 @@ pub fn explain_entry(entry: &Entry, version: &Version, salt: &[u8; 32]) -> Expla
 pub fn explain_attempt(
     attempt: &Attempt,
     version: &Version,
-    original: Option<&Arc<Entry>>,
+    original: Option<&SharedEntry>,
     salt: &[u8; 32],
 ) -> Explanation {
     let document = match (&attempt.document, original) {
@@ -130,7 +130,7 @@ struct Record<'r> {
 }
 
 impl Record<'_> {
-    fn derive(&self, version: &Version, original: Option<&Arc<Entry>>, salt: &[u8; 32]) -> (Vec<Rule>, Ruling) {
+    fn derive(&self, version: &Version, original: Option<&SharedEntry>, salt: &[u8; 32]) -> (Vec<Rule>, Ruling) {
         let door = Door { salt, now: self.at, spare: 0, event_bytes_max: usize::MAX, covers: &|_| true };
         let mut event = read(Arc::clone(self.document), version, &door);
         if event.id_source == IdSource::Assigned {
@@ -145,10 +145,10 @@ impl Record<'_> {
         (told.rules, judgement.ruling)
     }
 
-    fn facts(&self, version: &Version, event: &Event, original: Option<&Arc<Entry>>) -> Facts {
+    fn facts(&self, version: &Version, event: &Event, original: Option<&SharedEntry>) -> Facts {
         let mut facts = Facts::new(Arc::from("explained"), version.clone(), Head::default());
         if let Some(original) = original {
-            facts.load_original(Arc::clone(original));
+            facts.load_original(original.clone());
         }
         if let (Some(nonce), Some(used_at)) = (event.nonce, self.basis.nonce_used_at) {
             facts.load_nonce(nonce, used_at);

@@ -17,12 +17,12 @@ use crate::audit::Attempt;
 use crate::chain::GENESIS;
 use crate::contract::Version;
 use crate::counter::{Adjustment, Counter, CounterKey};
-use crate::entry::{Entry, EntryKind};
+use crate::entry::{Entry, EntryKind, SharedEntry};
 use crate::event::{Digest, Identity, NonceKey};
 use crate::lane::{GapChange, Gaps, Lane};
 use crate::period::PeriodStart;
 use crate::time::Time;
-use originals::Originals;
+use originals::{Original, Originals};
 use undo::Undo;
 
 /// How names and keys are hashed within a turn: with a secret of the process, in a fifth of the time that SipHash takes.
@@ -69,6 +69,8 @@ pub struct Facts {
     counters: HashMap<CounterKey, CounterFacts>,
     closed: HashSet<(Arc<str>, PeriodStart)>,
     counter_names: Vec<Arc<str>>,
+    /// Entries of the request that is judged. They are [shared](Facts::share) when all of them are there.
+    open: Vec<Entry>,
     changes: Changes,
     undo: Option<Undo>,
     scratch: Vec<u8>,
@@ -92,7 +94,7 @@ struct CounterFacts {
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// New entries, in the order of their offsets.
-    pub entries: Vec<Arc<Entry>>,
+    pub entries: Vec<SharedEntry>,
     /// What was not accepted.
     pub attempts: Vec<Arc<Attempt>>,
     /// Lanes as they are now.
@@ -156,6 +158,7 @@ impl Facts {
             counters: HashMap::new(),
             closed: HashSet::new(),
             counter_names,
+            open: Vec::new(),
             changes: Changes::default(),
             undo: None,
             scratch: Vec::with_capacity(512),
@@ -166,6 +169,7 @@ impl Facts {
     pub fn reserve(&mut self, events: usize) {
         self.originals.reserve(events);
         self.changes.entries.reserve(events);
+        self.open.reserve(events);
     }
 
     /// The same for so many lanes.
@@ -176,8 +180,8 @@ impl Facts {
     }
 
     /// A store hands in an entry whose id was asked for.
-    pub fn load_original(&mut self, entry: Arc<Entry>) {
-        self.originals.put(entry);
+    pub fn load_original(&mut self, entry: SharedEntry) {
+        self.originals.load(entry);
     }
 
     /// A store hands in a lane and the rows that were asked for.
@@ -208,14 +212,33 @@ impl Facts {
     }
 
     /// What was accepted under an id.
-    pub fn original(&self, identity: &Identity) -> Option<&Arc<Entry>> {
-        self.originals.get(identity)
+    pub fn original(&self, identity: &Identity) -> Option<&Entry> {
+        Some(match self.originals.get(identity)? {
+            Original::Loaded(entry) => entry,
+            Original::Made(place) => match self.changes.entries.get(place) {
+                Some(entry) => entry,
+                None => &self.open[place - self.changes.entries.len()],
+            },
+        })
+    }
+
+    /// The same, for whoever keeps it. An event that repeats one of its own request keeps a copy of that, until its entries are shared.
+    pub fn shared_original(&self, identity: &Identity) -> Option<SharedEntry> {
+        Some(match self.originals.get(identity)? {
+            Original::Loaded(entry) => entry.clone(),
+            Original::Made(place) => match self.changes.entries.get(place) {
+                Some(entry) => entry.clone(),
+                None => self.open[place - self.changes.entries.len()].clone().into(),
+            },
+        })
     }
 
     /// Everything loaded that has this id, in whatever lanes.
-    pub fn originals_with_id(&self, id: &str) -> Vec<Arc<Entry>> {
-        let events = self.originals.iter().filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
-        events.cloned().collect()
+    pub fn originals_with_id(&self, id: &str) -> Vec<SharedEntry> {
+        let newest = |(place, entry): &(usize, &SharedEntry)| self.originals.made(&entry.identity) == Some(*place);
+        let made = self.changes.entries.iter().enumerate().filter(newest).map(|(_, entry)| entry);
+        let all = self.originals.loaded().chain(made);
+        all.filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id).cloned().collect()
     }
 
     /// A lane and its gaps; a lane that nobody knows is a new one.
@@ -256,6 +279,7 @@ impl Facts {
 
     /// What the turn led to.
     pub fn into_changes(mut self) -> (Head, Changes) {
+        self.share();
         let lane = |slot: &usize| (Arc::clone(&self.lanes[*slot].name), std::mem::take(&mut self.lanes[*slot].lane));
         self.changes.lanes = self.touched.iter().map(lane).collect();
         let counters = self.counters.into_iter().filter(|(_, facts)| facts.changed);

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::amount::Amount;
 use crate::contract::{Contract, CounterRules};
 use crate::counter::{Adjustment, CounterKey};
-use crate::entry::{Basis, Caller, Entry, EntryKind};
+use crate::entry::{Basis, Caller, Entry, EntryKind, SharedEntry};
 use crate::event::{IdSource, Identity, NAME_BYTES_MAX, counter_key, digest};
 use crate::facts::{Acknowledgement, Facts};
 use crate::period::PeriodStart;
@@ -149,7 +149,7 @@ struct Manual<'m> {
 
 /// The answer to a correction or a closing: where it stands in the ledger, and what it says.
 #[derive(Clone, Debug)]
-pub struct Done(pub Arc<Entry>);
+pub struct Done(pub SharedEntry);
 
 impl Serialize for Done {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -181,9 +181,9 @@ pub fn correct(facts: &mut Facts, correction: &Correction, now: Time, caller: &C
         amount: Some(correction.amount),
         reason: Some(&correction.reason),
     });
-    if let Some(original) = facts.original(&correction.identity()) {
+    if let Some(original) = facts.shared_original(&correction.identity()) {
         if original.digest == digest(&document) {
-            return Ok(Done(Arc::clone(original)));
+            return Ok(Done(original));
         }
         let detail =
             format!("an adjustment with the id {} says something else; give this one its own id", correction.id);
@@ -192,15 +192,8 @@ pub fn correct(facts: &mut Facts, correction: &Correction, now: Time, caller: &C
     let Some(counter) = facts.counter(&correction.key).corrected_by(correction.amount) else {
         return Err(Problem::new(ProblemCode::AmountInvalid, "the sum would have more than 38 digits"));
     };
-    let entry = facts.append(entry(
-        facts,
-        EntryKind::Correction,
-        Arc::clone(&correction.id),
-        correction.identity(),
-        document,
-        now,
-        caller,
-    ));
+    let (id, identity) = (Arc::clone(&correction.id), correction.identity());
+    let entry = append(facts, entry(facts, EntryKind::Correction, id, identity, document, now, caller));
     facts.set_counter(correction.key.clone(), counter);
     let adjustment = Adjustment {
         id: Arc::clone(&correction.id),
@@ -216,15 +209,15 @@ pub fn correct(facts: &mut Facts, correction: &Correction, now: Time, caller: &C
 /// Closes a period: it folds nothing more. Closing it again answers as before.
 pub fn close(facts: &mut Facts, closing: &Closing, now: Time, caller: &Caller) -> Done {
     let identity = closing.identity();
-    if let Some(original) = facts.original(&identity) {
-        return Done(Arc::clone(original));
+    if let Some(original) = facts.shared_original(&identity) {
+        return Done(original);
     }
     let raw = closing.key.as_deref().and_then(raw);
     let period = closing.period.to_string();
     let manual = Manual { id: None, counter: &closing.name, key: raw.as_deref(), period, amount: None, reason: None };
     let document = document(&manual);
     let id = Arc::from(format!("{}/{}", closing.name, closing.period));
-    let entry = facts.append(entry(facts, EntryKind::Close, id, identity, document, now, caller));
+    let entry = append(facts, entry(facts, EntryKind::Close, id, identity, document, now, caller));
     match closing.counter_key() {
         Some(key) => {
             let counter = crate::counter::Counter { closed: true, ..facts.counter(&key) };
@@ -254,6 +247,12 @@ fn raw(json: &str) -> Option<Box<RawValue>> {
 fn document(manual: &Manual<'_>) -> Arc<[u8]> {
     // Plain strings and numbers always serialise.
     serde_json::to_vec(manual).unwrap_or_default().into()
+}
+
+/// Appends an entry that stands for itself.
+fn append(facts: &mut Facts, entry: Entry) -> SharedEntry {
+    facts.append(entry);
+    facts.share().last().expect("it was appended").clone()
 }
 
 fn entry(

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::access::Patterns;
 use crate::audit::Attempt;
-use crate::entry::Entry;
+use crate::entry::{Entry, SharedEntry};
 use crate::event::Digest;
 use crate::out;
 use crate::patch::Op;
@@ -20,13 +20,13 @@ pub(crate) use written::{Pen, room};
 #[derive(Clone, Debug)]
 pub enum Receipt {
     /// It is in the ledger.
-    Accepted(Arc<Entry>),
+    Accepted(SharedEntry),
     /// It is not, or was already.
     Other {
         /// The record of it.
         attempt: Arc<Attempt>,
         /// What was accepted under its id.
-        original: Option<Arc<Entry>>,
+        original: Option<SharedEntry>,
         /// What differs from the original.
         diff: Vec<Op>,
     },

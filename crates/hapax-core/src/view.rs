@@ -14,7 +14,7 @@ use crate::claim::{Handler, HandlerState};
 use crate::contract::{Contract, Source};
 use crate::counter::{Adjustment, Counter, CounterKey, Tally};
 use crate::duration::Bound;
-use crate::entry::Entry;
+use crate::entry::{Entry, SharedEntry};
 use crate::facts::Head;
 use crate::lane::{Gap, GapKind, Lane};
 use crate::receipt::{Detail, Receipt, hex, message};
@@ -73,13 +73,13 @@ impl Serialize for EntryView<'_> {
 
 /// An accepted event with its receipt.
 #[derive(Debug)]
-pub struct EventView(pub Arc<Entry>);
+pub struct EventView(pub SharedEntry);
 
 impl Serialize for EventView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         EntryView(&self.0).members(&mut map)?;
-        map.serialize_entry("receipt", &Receipt::Accepted(Arc::clone(&self.0)))?;
+        map.serialize_entry("receipt", &Receipt::Accepted(self.0.clone()))?;
         map.end()
     }
 }
@@ -227,7 +227,7 @@ impl<'v> AdjustmentView<'v> {
 #[derive(Clone, Debug)]
 pub enum AttemptView {
     /// An entry.
-    Accepted(Arc<Entry>),
+    Accepted(SharedEntry),
     /// Anything else.
     Other(Arc<Attempt>),
 }
@@ -260,7 +260,7 @@ impl AttemptView {
     /// Its code on the wire.
     pub fn code(&self) -> Option<&'static str> {
         match self {
-            Self::Accepted(entry) => Receipt::Accepted(Arc::clone(entry)).code().map(|code| code.name()),
+            Self::Accepted(entry) => Receipt::Accepted(entry.clone()).code().map(|code| code.name()),
             Self::Other(attempt) => Some(attempt.code.name()),
         }
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::entry::{Entry, EntryKind, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::view::CounterView;
 use hapax_store::seam::{AttemptFilter, CounterFilter, Read, StoreError};
@@ -150,7 +150,7 @@ fn read_handler(
             None => Some(Identity::of(None, event)),
             Some(stream) => {
                 let entries = reader.entries_with_id(&stream_key(plan, stream), event)?;
-                let mine = |entry: &&Arc<Entry>| {
+                let mine = |entry: &&SharedEntry| {
                     entry.kind == EntryKind::Event && lane.as_ref().is_none_or(|lane| **lane == *entry.lane)
                 };
                 entries.iter().find(mine).map(|entry| entry.identity)

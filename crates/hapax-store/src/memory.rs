@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hapax_core::audit::Attempt;
-use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::entry::{EntryKind, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::view::AttemptView;
 
@@ -27,9 +27,9 @@ struct Kept {
 /// One stream's entries and attempts.
 #[derive(Debug, Default)]
 struct Ledger {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<SharedEntry>,
     /// The newest entry of an identity: an id that was forgotten may be used again.
-    identities: HashMap<Identity, Arc<Entry>>,
+    identities: HashMap<Identity, SharedEntry>,
     attempts: BTreeMap<u64, Arc<Attempt>>,
 }
 
@@ -66,7 +66,7 @@ impl Store for Memory {
         for (key, stream) in &mut loaded.streams {
             let (Some(wanted), Some(ledger)) = (needs.streams.get(key), kept.ledgers.get(key)) else { continue };
             let found = wanted.needs.sought().filter_map(|sought| ledger.identities.get(sought.identity));
-            found.for_each(|entry| stream.facts.load_original(Arc::clone(entry)));
+            found.for_each(|entry| stream.facts.load_original(entry.clone()));
         }
         Ok(loaded)
     }
@@ -79,8 +79,8 @@ impl Store for Memory {
         for stream in &write.streams {
             let ledger = kept.ledgers.entry(stream.key.clone()).or_default();
             for entry in &stream.changes.entries {
-                ledger.identities.insert(entry.identity, Arc::clone(entry));
-                ledger.entries.push(Arc::clone(entry));
+                ledger.identities.insert(entry.identity, entry.clone());
+                ledger.entries.push(entry.clone());
             }
             let attempts = stream.changes.attempts.iter().map(|attempt| (attempt.number, Arc::clone(attempt)));
             ledger.attempts.extend(attempts);
@@ -95,19 +95,19 @@ impl Keeper for Memory {
         Ok(at(&self.kept().state))
     }
 
-    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<SharedEntry>, StoreError> {
         let kept = self.kept();
         let entries = kept.ledgers.get(stream).map(|ledger| ledger.entries.as_slice()).unwrap_or_default();
         let start = usize::try_from(after).unwrap_or(usize::MAX);
         Ok(entries.iter().skip(start).take(limit).cloned().collect())
     }
 
-    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<SharedEntry>, StoreError> {
         Ok(self.kept().ledgers.get(stream).and_then(|ledger| ledger.identities.get(identity)).cloned())
     }
 
     /// Events alone: corrections and closings have ids of their own kind.
-    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         let kept = self.kept();
         let all = kept.ledgers.get(stream).into_iter().flat_map(|ledger| ledger.identities.values());
         let mine = all.filter(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
@@ -131,12 +131,9 @@ impl Keeper for Memory {
         // Both are in the order of their numbers.
         let merged = std::iter::from_fn(|| match (entries.peek(), others.peek()) {
             (Some(entry), Some((number, _))) if entry.attempt < **number => {
-                entries.next().map(|entry| AttemptView::Accepted(Arc::clone(entry)))
+                entries.next().map(|entry| AttemptView::Accepted(entry.clone()))
             }
-            (Some(entry), None) => {
-                let entry = Arc::clone(entry);
-                entries.next().map(|_| AttemptView::Accepted(entry))
-            }
+            (Some(_), None) => entries.next().map(|entry| AttemptView::Accepted(entry.clone())),
             (_, _) => others.next().map(|(_, attempt)| AttemptView::Other(Arc::clone(attempt))),
         });
         let scan_max = if filter.id.is_some() { usize::MAX } else { SCAN_MAX };

@@ -9,7 +9,7 @@ use hapax_core::access::{Access, Rates};
 use hapax_core::claim::{Claim, Handler, HandlerLane, HandlerState, StateChange};
 use hapax_core::contract::Version;
 use hapax_core::counter::{Adjustment, Counter, CounterKey};
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::{Changes, Facts, Head, Needs};
 use hapax_core::lane::{Gap, Gaps, Lane};
@@ -265,13 +265,13 @@ pub trait Read {
     fn head(&self, stream: &StreamKey) -> Result<Head, StoreError>;
 
     /// The entries after an offset, at most so many.
-    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError>;
+    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<SharedEntry>, StoreError>;
 
     /// The entry of an identity. Entries never change, so this may be asked before a turn begins.
-    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError>;
+    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<SharedEntry>, StoreError>;
 
     /// The entries with an id, in whatever lanes: more than one only where ids are unique within lanes.
-    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError>;
+    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError>;
 
     /// A lane.
     fn lane(&self, stream: &StreamKey, lane: &str) -> Result<Option<LaneRecord>, StoreError>;

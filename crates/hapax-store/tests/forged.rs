@@ -8,7 +8,7 @@ use hapax_core::batch::Terms;
 use hapax_core::chain::Breach;
 use hapax_core::claim::Jitter;
 use hapax_core::contract::Contract;
-use hapax_core::entry::{Caller, Entry};
+use hapax_core::entry::{Caller, Entry, SharedEntry};
 use hapax_core::event::{Digest, digest};
 use hapax_core::time::Time;
 use hapax_store::embedded::Embedded;
@@ -77,7 +77,7 @@ fn prove(commits: &[Write], saved: Option<(u64, Digest)>) -> Vec<(Option<u64>, O
 }
 
 /// Every entry of the commits, wherever it stands.
-fn entries(commits: &mut [Write]) -> Vec<&mut Arc<Entry>> {
+fn entries(commits: &mut [Write]) -> Vec<&mut SharedEntry> {
     commits.iter_mut().flat_map(|it| &mut it.streams).flat_map(|it| &mut it.changes.entries).collect()
 }
 
@@ -96,9 +96,9 @@ fn what_nobody_forged_holds() {
 fn every_edited_entry_is_named() {
     for offset in 1..=ENTRIES {
         let found = forged(|commits| {
-            let entry = Arc::make_mut(entries(commits).remove(offset as usize - 1));
-            entry.document = Arc::from(br#"{"id":"forged"}"#.as_slice());
-            entry.digest = digest(&entry.document);
+            let place = entries(commits).remove(offset as usize - 1);
+            let document: Arc<[u8]> = Arc::from(br#"{"id":"forged"}"#.as_slice());
+            *place = Entry { digest: digest(&document), document, ..Entry::clone(place) }.into();
         });
         assert_eq!(found, [(Some(offset), Some(Breach::Edited))]);
     }
@@ -121,7 +121,7 @@ fn two_swapped_entries_are_named() {
         // In place: each stands where the other was accepted.
         let found = forged(|commits| {
             let mut all = entries(commits);
-            let (first, second) = (Arc::clone(all[one - 1]), Arc::clone(all[other - 1]));
+            let (first, second) = (all[one - 1].clone(), all[other - 1].clone());
             *all[one - 1] = second;
             *all[other - 1] = first;
         });
@@ -132,8 +132,8 @@ fn two_swapped_entries_are_named() {
             let mut all = entries(commits);
             let (mut first, mut second) = ((**all[one - 1]).clone(), (**all[other - 1]).clone());
             (first.offset, second.offset) = (second.offset, first.offset);
-            *all[one - 1] = Arc::new(second);
-            *all[other - 1] = Arc::new(first);
+            *all[one - 1] = second.into();
+            *all[other - 1] = first.into();
         });
         let offsets: Vec<_> = found.iter().filter_map(|(offset, _)| *offset).collect();
         assert!(offsets.contains(&(one as u64)) && offsets.contains(&(other as u64)), "{one} and {other}: {found:?}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use hapax_core::batch::Terms;
 use hapax_core::claim::{Handler, Jitter};
 use hapax_core::contract::{Contract, to_json};
-use hapax_core::entry::{Caller, Entry};
+use hapax_core::entry::{Caller, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::receipt::hex;
 use hapax_core::time::Time;
@@ -131,7 +131,7 @@ fn ask(reader: &impl Read) -> Vec<Result<String, StoreError>> {
     fn words<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> Result<String, StoreError> {
         answer.map(|it| format!("{it:?}"))
     }
-    let hashes = |list: Vec<Arc<Entry>>| list.iter().map(|it| (it.offset, hex(&it.hash))).collect::<Vec<_>>();
+    let hashes = |list: Vec<SharedEntry>| list.iter().map(|it| (it.offset, hex(&it.hash))).collect::<Vec<_>>();
     let numbers = |page: Page<AttemptView, u64>| -> Vec<_> {
         page.items.iter().map(|it| (it.number(), it.id().map(str::to_owned), it.verdict())).collect()
     };

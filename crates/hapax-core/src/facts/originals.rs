@@ -1,63 +1,67 @@
-//! The entries that events of a turn may repeat, by their identities.
-//!
-//! An identity stands in its entry, so a place of the table is eight bytes: a batch of a thousand fits the innermost cache, and
-//! an id that is new, as most are, is found to be new without looking at any entry.
+//! The entries that events of a turn may repeat, by their identities: those of the store, and those that the turn has made so far.
 
-use std::borrow::Borrow;
-use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use super::Spread;
-use crate::entry::Entry;
+use crate::entry::SharedEntry;
 use crate::event::Identity;
 
+/// What was accepted under each identity.
 #[derive(Debug, Default)]
-pub(super) struct Originals(HashSet<Original, Spread>);
-
-/// An entry that is known by its identity alone.
-#[derive(Debug)]
-struct Original(Arc<Entry>);
-
-impl Borrow<Identity> for Original {
-    fn borrow(&self) -> &Identity {
-        &self.0.identity
-    }
+pub(super) struct Originals {
+    /// As the store had it. Of most turns nothing is.
+    loaded: HashMap<Identity, SharedEntry, Spread>,
+    /// As this turn made it: its place among the turn's entries.
+    made: HashMap<Identity, usize, Spread>,
 }
 
-impl Hash for Original {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.identity.hash(state);
-    }
+/// Where an original is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Original<'o> {
+    /// Here.
+    Loaded(&'o SharedEntry),
+    /// At this place among the entries of the turn.
+    Made(usize),
 }
-
-impl PartialEq for Original {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.identity == other.0.identity
-    }
-}
-
-impl Eq for Original {}
 
 impl Originals {
     pub(super) fn reserve(&mut self, more: usize) {
-        self.0.reserve(more);
+        self.made.reserve(more);
     }
 
-    pub(super) fn get(&self, identity: &Identity) -> Option<&Arc<Entry>> {
-        self.0.get(identity).map(|original| &original.0)
+    /// The newest with an identity: an id that was forgotten may have been used again.
+    pub(super) fn get(&self, identity: &Identity) -> Option<Original<'_>> {
+        let made = self.made(identity).map(Original::Made);
+        if self.loaded.is_empty() {
+            return made;
+        }
+        made.or_else(|| self.loaded.get(identity).map(Original::Loaded))
     }
 
-    /// Puts an entry in the place of the one with the same identity.
-    pub(super) fn put(&mut self, entry: Arc<Entry>) {
-        self.0.replace(Original(entry));
+    /// The place of the one that this turn made.
+    pub(super) fn made(&self, identity: &Identity) -> Option<usize> {
+        self.made.get(identity).copied()
     }
 
-    pub(super) fn remove(&mut self, identity: &Identity) {
-        self.0.remove(identity);
+    pub(super) fn load(&mut self, entry: SharedEntry) {
+        self.loaded.insert(entry.identity, entry);
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.0.iter().map(|original| &original.0)
+    /// Puts an entry of this turn in the place of the one with the same identity.
+    pub(super) fn make(&mut self, identity: Identity, place: usize) {
+        self.made.insert(identity, place);
+    }
+
+    /// Puts back what was there before.
+    pub(super) fn restore(&mut self, identity: Identity, place: Option<usize>) {
+        _ = match place {
+            Some(place) => self.made.insert(identity, place),
+            None => self.made.remove(&identity),
+        };
+    }
+
+    /// Those that were loaded and that no entry of this turn has taken the place of.
+    pub(super) fn loaded(&self) -> impl Iterator<Item = &SharedEntry> {
+        self.loaded.values().filter(|entry| !self.made.contains_key(&entry.identity))
     }
 }

@@ -6,7 +6,7 @@ use super::{Acknowledgement, Changes, CounterFacts, Facts, LaneFacts};
 use crate::audit::{Attempt, Submitted};
 use crate::chain::entry_hash;
 use crate::counter::{Adjustment, Class, Counter, CounterKey};
-use crate::entry::{Basis, Caller, Entry, EntryKind};
+use crate::entry::{Basis, Caller, Entry, EntryKind, SharedEntry};
 use crate::event::{Event, IdSource};
 use crate::judge::{Acceptance, Judgement, Known, Likeness, Ruling};
 use crate::lane::Edit;
@@ -18,20 +18,33 @@ use crate::time::Time;
 use crate::words::{Code, States, Verdict};
 
 impl Facts {
-    /// Writes down what became of an event, and answers with its receipt.
-    pub fn record(&mut self, event: &Event, judgement: Judgement, now: Time, caller: &Caller) -> Receipt {
+    /// Writes down what became of an event, and answers with its receipt. There is none yet for one that was accepted: that is its
+    /// entry, when it is [shared](Facts::share).
+    pub fn record(&mut self, event: &Event, judgement: Judgement, now: Time, caller: &Caller) -> Option<Receipt> {
         let Judgement { ruling, basis } = judgement;
         match ruling {
-            Ruling::Accepted(acceptance) => Receipt::Accepted(self.enter(event, acceptance, basis, now, caller)),
-            Ruling::Known(known) => self.know(event, known, basis, now, caller),
-            Ruling::Refused(refusal) => self.refuse(event, refusal, basis, now, caller),
+            Ruling::Accepted(acceptance) => {
+                self.enter(event, acceptance, basis, now, caller);
+                None
+            }
+            Ruling::Known(known) => Some(self.know(event, known, basis, now, caller)),
+            Ruling::Refused(refusal) => Some(self.refuse(event, refusal, basis, now, caller)),
         }
+    }
+
+    /// Shares the entries that were made since the last time; answers with them, in their order.
+    pub fn share(&mut self) -> &[SharedEntry] {
+        let before = self.changes.entries.len();
+        if !self.open.is_empty() {
+            self.changes.entries.extend(SharedEntry::each(std::mem::take(&mut self.open)));
+        }
+        &self.changes.entries[before..]
     }
 
     /// In the same frame as what calls it, and so is what it ends with: an entry has five hundred bytes, and each hand that it goes
     /// through costs a copy of them.
     #[inline(always)]
-    fn enter(&mut self, event: &Event, acceptance: Acceptance, basis: Basis, now: Time, caller: &Caller) -> Arc<Entry> {
+    fn enter(&mut self, event: &Event, acceptance: Acceptance, basis: Basis, now: Time, caller: &Caller) {
         self.head.events += 1;
         let slot = acceptance.slot.unwrap_or_else(|| self.new_lane(event));
         self.remember_lane(slot);
@@ -76,7 +89,7 @@ impl Facts {
             attempt: 0,
             caller: caller.clone(),
         };
-        let entry = self.append(entry);
+        self.append(entry);
         if acceptance.uses_nonce
             && let Some(nonce) = event.nonce
         {
@@ -87,17 +100,16 @@ impl Facts {
         for folding in acceptance.counters {
             if folding.class != Class::Folded {
                 let adjustment = Adjustment {
-                    id: Arc::clone(&entry.id),
+                    id: event.id.clone().unwrap_or_default(),
                     amount: folding.one.amount,
                     reason: Arc::from(folding.class.name()),
-                    offset: entry.offset,
+                    offset: self.head.offset,
                     at: now,
                 };
                 self.changes.adjustments.push((folding.key.clone(), adjustment));
             }
             self.set_counter(folding.key, folding.counter);
         }
-        entry
     }
 
     fn new_lane(&mut self, event: &Event) -> usize {
@@ -110,7 +122,7 @@ impl Facts {
 
     /// Gives an entry its offset, its attempt and its hash. Every entry of whatever kind goes through here.
     #[inline(always)]
-    pub(crate) fn append(&mut self, mut entry: Entry) -> Arc<Entry> {
+    pub(crate) fn append(&mut self, mut entry: Entry) {
         self.head.offset += 1;
         self.head.attempts += 1;
         entry.offset = self.head.offset;
@@ -118,14 +130,12 @@ impl Facts {
         entry.hash = entry_hash(&self.stream, &self.head.hash, &entry, &mut self.scratch);
         self.head.hash = entry.hash;
         self.head.at = Some(entry.at);
-        let entry = Arc::new(entry);
         // Nobody can send an assigned id again, so no later event of the turn has to find it.
         if entry.id_source != IdSource::Assigned {
             self.remember_original(entry.identity);
-            self.originals.put(Arc::clone(&entry));
+            self.originals.make(entry.identity, self.changes.entries.len() + self.open.len());
         }
-        self.changes.entries.push(Arc::clone(&entry));
-        entry
+        self.open.push(entry);
     }
 
     pub(crate) fn set_counter(&mut self, key: CounterKey, counter: Counter) {

@@ -1,11 +1,9 @@
 //! Taking back what a batch did to the facts: the old value of everything it touched, and how long the lists were.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::{Changes, CounterFacts, Facts, Head, LaneFacts};
 use crate::counter::CounterKey;
-use crate::entry::Entry;
 use crate::event::{Identity, NonceKey};
 use crate::time::Time;
 
@@ -19,7 +17,7 @@ pub(super) struct Undo {
     touched: usize,
     nonces: Vec<(NonceKey, Option<Time>)>,
     counters: HashMap<CounterKey, Option<CounterFacts>>,
-    originals: Vec<(Identity, Option<Arc<Entry>>)>,
+    originals: Vec<(Identity, Option<usize>)>,
     lengths: Lengths,
 }
 
@@ -84,12 +82,10 @@ impl Facts {
             };
         }
         // An id that was forgotten may have been used again, and then the entry that it had before comes back.
-        for (identity, entry) in undo.originals.into_iter().rev() {
-            match entry {
-                Some(entry) => self.originals.put(entry),
-                None => self.originals.remove(&identity),
-            }
+        for (identity, place) in undo.originals.into_iter().rev() {
+            self.originals.restore(identity, place);
         }
+        self.open.clear();
         undo.lengths.restore(&mut self.changes);
     }
 
@@ -118,7 +114,7 @@ impl Facts {
 
     pub(super) fn remember_original(&mut self, identity: Identity) {
         if let Some(undo) = &mut self.undo {
-            undo.originals.push((identity, self.originals.get(&identity).cloned()));
+            undo.originals.push((identity, self.originals.made(&identity)));
         }
     }
 }

@@ -1,11 +1,9 @@
 //! The second check: was this id accepted before? Nothing after it is looked at if it was.
 
-use std::sync::Arc;
-
 use super::{Outcome, Witness};
 use crate::contract::{Contract, Different, Same};
 use crate::duration::Bound;
-use crate::entry::Entry;
+use crate::entry::{Entry, SharedEntry};
 use crate::event::{Event, IdSource, Stamp};
 use crate::facts::Facts;
 use crate::json;
@@ -20,7 +18,7 @@ use crate::words::{Code, State, States};
 #[derive(Debug)]
 pub struct Known {
     /// What was accepted under it.
-    pub original: Arc<Entry>,
+    pub original: SharedEntry,
     /// How like the two are.
     pub likeness: Likeness,
     /// Is a duplicate answered as an error?
@@ -87,8 +85,8 @@ pub(super) fn recognise(facts: &Facts, event: &Event, now: Time, witness: &mut i
         return None;
     };
     let (likeness, diff) = compare(contract, original, event);
-    let known =
-        Known { original: Arc::clone(original), likeness, rejected: contract.identity.same == Same::Reject, diff };
+    let shared = facts.shared_original(&event.identity)?;
+    let known = Known { original: shared, likeness, rejected: contract.identity.same == Same::Reject, diff };
     witness.saw(
         rule,
         Outcome::Refused,

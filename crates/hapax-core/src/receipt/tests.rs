@@ -64,7 +64,7 @@ fn attempt(verdict: Verdict, code: Code, refusal: Option<Refusal>) -> Attempt {
 }
 
 fn other(attempt: Attempt, original: Option<Entry>, diff: Vec<Op>) -> Receipt {
-    Receipt::Other { attempt: Arc::new(attempt), original: original.map(Arc::new), diff }
+    Receipt::Other { attempt: Arc::new(attempt), original: original.map(SharedEntry::from), diff }
 }
 
 fn check(receipt: &Receipt, status: u16, expect: &str) {
@@ -83,13 +83,13 @@ fn accepted(middle: &str, marks: &str, states: &str, end: &str) -> String {
 
 #[test]
 fn an_accepted_event_always_has_marks_and_states() {
-    check(&Receipt::Accepted(Arc::new(entry())), 201, &accepted(r#""lane":"a","#, "", "", ""));
+    check(&Receipt::Accepted(SharedEntry::from(entry())), 201, &accepted(r#""lane":"a","#, "", "", ""));
 }
 
 #[test]
 fn a_receipt_says_who_chose_the_id_unless_the_sender_did() {
     for (id_source, said) in [(IdSource::Derived, "derived"), (IdSource::Assigned, "assigned")] {
-        let receipt = Receipt::Accepted(Arc::new(Entry { id_source, ..entry() }));
+        let receipt = Receipt::Accepted(SharedEntry::from(Entry { id_source, ..entry() }));
         check(&receipt, 201, &accepted(&format!(r#""identity":"{said}","lane":"a","#), "", "", ""));
     }
 }
@@ -100,7 +100,7 @@ fn a_numbered_event_has_its_epoch_and_a_gap_its_size() {
     let marks = Marks::NONE.with(Mark::HasGaps);
     let states = States::NONE.with(State::SequenceGapDetected);
     check(
-        &Receipt::Accepted(Arc::new(Entry { seq: Some(1005), epoch: 3, gap, marks, states, ..entry() })),
+        &Receipt::Accepted(SharedEntry::from(Entry { seq: Some(1005), epoch: 3, gap, marks, states, ..entry() })),
         201,
         &accepted(
             r#""lane":"a","seq":1005,"epoch":3,"#,
@@ -123,7 +123,7 @@ fn lateness_abandoned_gaps_and_counters_are_details() {
         ..entry()
     };
     check(
-        &Receipt::Accepted(Arc::new(late)),
+        &Receipt::Accepted(SharedEntry::from(late)),
         201,
         &accepted(
             r#""lane":"a","#,
@@ -137,7 +137,7 @@ fn lateness_abandoned_gaps_and_counters_are_details() {
 #[test]
 fn each_detail_is_enough_to_have_one() {
     fn check(entry: Entry, expect: &str) {
-        let receipt = serde_json::to_value(Receipt::Accepted(Arc::new(entry))).expect("JSON");
+        let receipt = serde_json::to_value(Receipt::Accepted(SharedEntry::from(entry))).expect("JSON");
         assert_eq!(receipt.get("detail").map(ToString::to_string).unwrap_or_default(), expect);
     }
     check(entry(), "");
@@ -159,7 +159,7 @@ fn what_enforce_would_have_refused_says_so_and_what_an_admin_lifted_only_why() {
     let refusal = Some(Box::new(refusal));
     let marked = |mark| {
         let marks = Marks::NONE.with(mark);
-        Receipt::Accepted(Arc::new(Entry { refusal: refusal.clone(), marks, ..entry() }))
+        Receipt::Accepted(SharedEntry::from(Entry { refusal: refusal.clone(), marks, ..entry() }))
     };
     let detail = r#","detail":{"expected":4,"got":2,"last_seen":3}"#;
     let would = marked(Mark::WouldReject);
@@ -260,7 +260,7 @@ fn what_is_ignored_or_not_evaluated_is_no_error_of_its_own() {
 fn a_dry_run_has_nothing_that_was_never_written() {
     let dry = |receipt: Receipt, durable| serde_json::to_string(&receipt.dry(durable)).expect("JSON");
     assert_eq!(
-        dry(Receipt::Accepted(Arc::new(entry())), 0),
+        dry(Receipt::Accepted(SharedEntry::from(entry())), 0),
         r#"{"dry_run":true,"verdict":"accepted","id":"e-1","lane":"a","ingested_at":"2026-01-01T10:00:00.123456789Z","contract":1,"marks":[],"states":[]}"#
     );
     let duplicate = || other(attempt(Verdict::Duplicate, Code::DuplicateEventId, None), Some(entry()), Vec::new());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hapax_core::access::Deed;
 use hapax_core::contract::Scope;
-use hapax_core::entry::Entry;
+use hapax_core::entry::{Entry, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
@@ -97,7 +97,7 @@ async fn list(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
     let filter = Filter::of(&call)?;
     let limit = call.limit()?;
     let mut after = call.number("after")?.unwrap_or(0);
-    let mut found: Vec<Arc<Entry>> = Vec::new();
+    let mut found: Vec<SharedEntry> = Vec::new();
     let (mut looked_at, mut bytes) = (0, 0);
     let next = tokio::task::block_in_place(|| -> Result<Option<u64>, Problem> {
         loop {
@@ -138,7 +138,7 @@ async fn show(app: Arc<App>, call: Call) -> Result<Reply, Problem> {
 }
 
 /// The event in the path.
-pub(super) fn find(app: &App, call: &Call) -> Result<Arc<Entry>, Problem> {
+pub(super) fn find(app: &App, call: &Call) -> Result<SharedEntry, Problem> {
     let (stream, version) = call.version(app)?;
     let (id, lane) = (call.param("id"), call.query("lane"));
     if lane.is_some_and(|lane| !call.covers_lane(lane)) {
@@ -152,7 +152,7 @@ pub(super) fn find(app: &App, call: &Call) -> Result<Arc<Entry>, Problem> {
         }
         (Scope::Lane, None) => app.reader.entries_with_id(&stream, id),
     });
-    let mut found: Vec<Arc<Entry>> = found.map_err(unread)?;
+    let mut found: Vec<SharedEntry> = found.map_err(unread)?;
     found.retain(|entry| call.covers_lane(&entry.lane) && lane.is_none_or(|lane| *lane == *entry.lane));
     if found.len() > 1 {
         let detail = format!("several lanes hold the id {id:?}; say which with lane=");

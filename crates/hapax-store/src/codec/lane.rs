@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::facts::Acknowledgement;
 use hapax_core::lane::{GapChange, GapCounts, Lane};
 use hapax_core::time::Time;
@@ -29,7 +29,7 @@ const ALL: u64 = (1 << 9) - 1;
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'e> {
     /// The entries of the same commit.
-    pub(super) entries: &'e [Arc<Entry>],
+    pub(super) entries: &'e [SharedEntry],
     /// Before the first of them.
     pub(super) before: u64,
     pub(super) at: Time,

@@ -1,9 +1,7 @@
 //! What changed in a stream besides its entries, as far as it lasts.
 
-use std::sync::Arc;
-
 use hapax_core::contract::{Contract, Version, to_json};
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::facts::Changes;
 use hapax_core::lane::GapChange;
 use hapax_core::time::Time;
@@ -95,9 +93,10 @@ pub(super) fn read<'b>(
     Ok(StreamWrite { key: row.key.clone(), before: row.before, after: row.after, version, changes })
 }
 
-fn read_entries(tables: &Tables<'_>, row: &Row, much: Much<'_>) -> Result<Vec<Arc<Entry>>, Undecodable> {
-    let read =
-        |(index, place)| entry::read(&mut tables.open_record(place)?, tables, &row.base, index, much).map(Arc::new);
+fn read_entries(tables: &Tables<'_>, row: &Row, much: Much<'_>) -> Result<Vec<SharedEntry>, Undecodable> {
+    let read = |(index, place)| {
+        entry::read(&mut tables.open_record(place)?, tables, &row.base, index, much).map(SharedEntry::from)
+    };
     (0..).zip(row.entries.clone()).map(read).collect()
 }
 

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::Identity;
 use hapax_core::facts::{Brought, Sought};
 
@@ -118,7 +118,7 @@ impl<D: Disk> Frames<D> {
     }
 
     /// The entry at a place, if it is of this identity.
-    pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+    pub(super) fn entry(&self, place: Place, identity: &Identity) -> Result<Option<SharedEntry>, StoreError> {
         let mut found = None;
         let wanted = Wanted { index: place.index, identity, brought: None };
         self.entries(place.frame, &[wanted], &mut Vec::new(), |_, entry| found = Some(entry))?;
@@ -132,7 +132,7 @@ impl<D: Disk> Frames<D> {
         number: FrameNumber,
         wanted: &[Wanted<'_>],
         room: &mut Vec<u8>,
-        mut found: impl FnMut(usize, Arc<Entry>),
+        mut found: impl FnMut(usize, SharedEntry),
     ) -> Result<(), StoreError> {
         if wanted.iter().any(|it| it.brought.is_some()) {
             self.keep_to.store(self.log.last().0 + KEPT_AFTER, Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl<D: Disk> Frames<D> {
                 continue;
             };
             match fronts.entry(it.index.into(), it.identity, brought, room) {
-                Ok(entry) => found(which, Arc::new(entry)),
+                Ok(entry) => found(which, entry.into()),
                 // The log has the last word, and says what is wrong.
                 Err(_) => others.push((which, it)),
             }
@@ -170,7 +170,7 @@ fn entry_of(
     lasting: &Lasting<'_>,
     index: u32,
     identity: &Identity,
-) -> Result<Option<Arc<Entry>>, StoreError> {
+) -> Result<Option<SharedEntry>, StoreError> {
     let index = u64::from(index);
     if lasting.find(index).map_err(|fault| unreadable(frame.number, &fault))?.identity != *identity {
         return Ok(None);
@@ -178,8 +178,8 @@ fn entry_of(
     entry_at(frame, lasting, index).map(Some)
 }
 
-pub(super) fn entry_at(frame: &Frame, lasting: &Lasting<'_>, index: u64) -> Result<Arc<Entry>, StoreError> {
-    lasting.entry(index).map(Arc::new).map_err(|fault| unreadable(frame.number, &fault))
+pub(super) fn entry_at(frame: &Frame, lasting: &Lasting<'_>, index: u64) -> Result<SharedEntry, StoreError> {
+    lasting.entry(index).map(SharedEntry::from).map_err(|fault| unreadable(frame.number, &fault))
 }
 
 pub(super) fn lasting(frame: &Frame) -> Result<Lasting<'_>, StoreError> {

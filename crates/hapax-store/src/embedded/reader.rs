@@ -16,7 +16,7 @@ pub(super) use answers::keep_places;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::entry::{EntryKind, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
@@ -120,7 +120,7 @@ impl<D: Disk> Shared<D> {
     }
 
     /// All entries with an id that is an event's, newest first within an identity.
-    fn with_id(&self, standing: &Standing, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn with_id(&self, standing: &Standing, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         let records = self.sound(self.index.ids.with_prefix(&id_prefix(standing.number, id), usize::MAX))?;
         let mut places: Vec<Place> = records.iter().map(|record| record.place).collect();
         places.retain(|place| standing.has(place));
@@ -176,7 +176,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
         Ok(seen)
     }
 
-    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<SharedEntry>, StoreError> {
         let mut found = Vec::new();
         let Some(standing) = self.shared.standing(stream)? else { return Ok(found) };
         let last = standing.head.offset.min(after.saturating_add(limit as u64));
@@ -205,7 +205,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
         Ok(found)
     }
 
-    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<SharedEntry>, StoreError> {
         let Some(standing) = self.shared.standing(stream)? else { return Ok(None) };
         for place in self.shared.sound(self.shared.index.entries_of(standing.number, identity))? {
             if standing.has(&place)
@@ -217,7 +217,7 @@ impl<D: Disk> Keeper for EmbeddedReader<D> {
         Ok(None)
     }
 
-    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         let Some(standing) = self.shared.standing(stream)? else { return Ok(Vec::new()) };
         let mut found = self.shared.with_id(&standing, id)?;
         // The newest of an identity comes first, and stays.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 
 use super::index::table::Place;
 use super::log::FrameNumber;
@@ -38,7 +38,7 @@ impl UnderWay {
 }
 
 /// The entry at a place of a commit.
-pub(super) fn entry_at<'w>(write: &'w Write, place: &Place) -> Option<&'w Arc<Entry>> {
+pub(super) fn entry_at<'w>(write: &'w Write, place: &Place) -> Option<&'w SharedEntry> {
     let mut index = place.index as usize;
     for stream in &write.streams {
         let entries = &stream.changes.entries;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use hapax_core::claim::{Claim, Handler, HandlerState};
 use hapax_core::contract::Version;
 use hapax_core::counter::CounterKey;
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
@@ -67,15 +67,15 @@ impl Read for PostgresReader {
         self.find_head(stream)
     }
 
-    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<SharedEntry>, StoreError> {
         self.find_entries(stream, after, limit)
     }
 
-    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<SharedEntry>, StoreError> {
         self.find_entry(stream, identity)
     }
 
-    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         self.find_entries_with_id(stream, id)
     }
 

@@ -19,7 +19,7 @@ use deadpool_postgres::Object;
 use futures_util::SinkExt as _;
 use futures_util::future::join;
 use hapax_core::claim::{Claim, ClaimState, HandlerLane, HandlerState};
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
 use hapax_core::lane::{GapChange, GapKey, Gaps};
@@ -562,7 +562,7 @@ const LOOKUPS_AT_ONCE: usize = 250;
 const ROOM_AROUND: usize = 64;
 
 /// Entries of a stream.
-type Part<'w> = (&'w StreamKey, &'w [Arc<Entry>]);
+type Part<'w> = (&'w StreamKey, &'w [SharedEntry]);
 
 /// The rows that are copied, in the format of COPY. One table is copied to once, whatever streams its rows are of, but for lookups.
 fn copies(held: &Held, write: &Write) -> Vec<(Copied, Bytes)> {

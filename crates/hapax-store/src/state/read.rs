@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hapax_core::claim::{Claim, Handler, HandlerState};
 use hapax_core::contract::Version;
 use hapax_core::counter::{Counter, CounterKey};
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::{Digest, Identity};
 use hapax_core::facts::Head;
 use hapax_core::period::Period;
@@ -34,13 +34,13 @@ pub(crate) trait Keeper {
     }
 
     /// The entries after an offset, at most so many.
-    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError>;
+    fn find_entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<SharedEntry>, StoreError>;
 
     /// The newest entry of an identity.
-    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError>;
+    fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<SharedEntry>, StoreError>;
 
     /// The newest entry of each identity that has this id, in the order of their offsets.
-    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError>;
+    fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError>;
 
     /// As [`Read::attempts`] says.
     fn find_attempts(
@@ -85,15 +85,15 @@ impl<K: Keeper> Read for K {
         self.look(|state| state.streams.get(stream).map(|stream| stream.head).unwrap_or_default())
     }
 
-    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn entries(&self, stream: &StreamKey, after: u64, limit: usize) -> Result<Vec<SharedEntry>, StoreError> {
         self.find_entries(stream, after, limit)
     }
 
-    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+    fn entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<SharedEntry>, StoreError> {
         self.find_entry(stream, identity)
     }
 
-    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         self.find_entries_with_id(stream, id)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hapax_core::contract::{Scope, Version};
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::{Door, Identity, Reader};
 use hapax_core::manual::{Closing, Correction, find_counter};
 use hapax_core::period::Period;
@@ -154,7 +154,7 @@ pub(super) fn closing(version: &Version, counter: &str, key: Option<&str>, perio
 #[derive(Clone, Debug)]
 pub(super) enum Subject {
     /// An entry of the handler's stream.
-    Entry(Arc<Entry>),
+    Entry(SharedEntry),
     /// An id that only the caller knows.
     Named(Identity),
 }
@@ -193,8 +193,8 @@ pub(super) fn subject(
     stream: Option<&StreamKey>,
     about: &About<'_>,
     scope: Option<Scope>,
-    entry: impl Fn(&StreamKey, &Identity) -> Result<Option<Arc<Entry>>, StoreError>,
-    with_id: impl Fn(&StreamKey, &str) -> Result<Vec<Arc<Entry>>, StoreError>,
+    entry: impl Fn(&StreamKey, &Identity) -> Result<Option<SharedEntry>, StoreError>,
+    with_id: impl Fn(&StreamKey, &str) -> Result<Vec<SharedEntry>, StoreError>,
 ) -> Result<Result<Subject, Problem>, StoreError> {
     let Some(stream) = stream else {
         // Two streams may use the same id; a caller who says whose it is keeps them apart.

@@ -121,7 +121,7 @@ impl Working {
             Some(stream) => Some(&*self.facts(stream)?),
             None => None,
         };
-        let entry = |_: &StreamKey, identity: &Identity| Ok(facts.and_then(|facts| facts.original(identity)).cloned());
+        let entry = |_: &StreamKey, identity: &Identity| Ok(facts.and_then(|facts| facts.shared_original(identity)));
         let with_id = |_: &StreamKey, id: &str| Ok(facts.map(|facts| facts.originals_with_id(id)).unwrap_or_default());
         let lookup: Result<Result<Subject, Problem>, crate::seam::StoreError> =
             subject(stream, about, scope, entry, with_id);

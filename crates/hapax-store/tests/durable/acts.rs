@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hapax_core::access::{Access, Patterns, Rates, Role};
 use hapax_core::claim::{Handler, Order};
 use hapax_core::contract::Contract;
-use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::entry::{EntryKind, SharedEntry};
 use hapax_core::time::Time;
 use hapax_store::seam::{HandlerKey, Key, Read, RequestKey, Store, StoreError};
 use hapax_store::turn::{Ask, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, turn};
@@ -155,7 +155,7 @@ pub(crate) fn happen<S: Store>(
 }
 
 /// One of the events of the ledger, if there is one there.
-fn event<S: Store>(stage: &Stage<S>, which: u64) -> Result<Option<Arc<Entry>>, StoreError> {
+fn event<S: Store>(stage: &Stage<S>, which: u64) -> Result<Option<SharedEntry>, StoreError> {
     let offset = which % stage.store.reader().head(&stage.stream)?.offset.max(1);
     let found = stage.store.reader().entries(&stage.stream, offset, 1)?.pop();
     Ok(found.filter(|entry| entry.kind == EntryKind::Event))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_core::entry::Entry;
+use hapax_core::entry::{Entry, SharedEntry};
 use hapax_core::event::{Door, Event, IdSource, Identity, read};
 use hapax_core::facts::{Changes, Head, Needs};
 use hapax_core::time::Time;
@@ -190,7 +190,7 @@ fn identities_that_begin_alike_are_told_apart() {
     };
     let entry = |place: u64, identity| {
         let (offset, ordinal, attempt) = (before.offset + place, before.events + place, before.attempts + place);
-        Arc::new(Entry { offset, ordinal, attempt, identity, ..Entry::clone(&model) })
+        SharedEntry::from(Entry { offset, ordinal, attempt, identity, ..Entry::clone(&model) })
     };
     let entries = vec![entry(1, alike(1)), entry(2, alike(2))];
     let after = Head {
@@ -227,15 +227,15 @@ fn the_original_of_a_repeat_is_known_without_a_look_at_the_disk() {
         let before = store.reader().head(&key).expect("a head");
         let (offset, ordinal, attempt) = (before.offset + 1, before.events + 1, before.attempts + 1);
         let identity = Identity::of(None, id);
-        let entry = Arc::new(Entry { offset, ordinal, attempt, identity, ..Entry::clone(&model) });
+        let entry = SharedEntry::from(Entry { offset, ordinal, attempt, identity, ..Entry::clone(&model) });
         let after = Head { offset, events: ordinal, attempts: attempt, hash: model.hash, ..before };
-        let changes = Changes { entries: vec![Arc::clone(&entry)], ..Changes::default() };
+        let changes = Changes { entries: vec![entry.clone()], ..Changes::default() };
         let streams = vec![StreamWrite { key: key.clone(), before, after, version: None, changes }];
         store.commit(Write { streams, ..Write::default() }).expect("a commit");
         entry
     };
     // The same id, with a document or with none.
-    let load = |store: &mut Busy, entry: &Arc<Entry>, document: Option<&[u8]>| {
+    let load = |store: &mut Busy, entry: &SharedEntry, document: Option<&[u8]>| {
         let calls = disk.calls();
         let identity = entry.identity;
         let needs = match document {
@@ -249,7 +249,7 @@ fn the_original_of_a_repeat_is_known_without_a_look_at_the_disk() {
         };
         let streams = [(key.clone(), StreamNeeds { needs, ..StreamNeeds::default() })].into();
         let loaded = store.load(&TurnNeeds { streams, ..TurnNeeds::default() }).expect("a load");
-        assert_eq!(loaded.streams[&key].facts.original(&identity), Some(entry));
+        assert_eq!(loaded.streams[&key].facts.original(&identity), Some(&**entry));
         disk.calls() - calls
     };
     let first = commit(store, "first");

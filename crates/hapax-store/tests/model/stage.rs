@@ -9,7 +9,7 @@ use hapax_core::access::Patterns;
 use hapax_core::batch::Terms;
 use hapax_core::claim::Jitter;
 use hapax_core::contract::Contract;
-use hapax_core::entry::{Caller, Entry};
+use hapax_core::entry::{Caller, SharedEntry};
 use hapax_core::time::Time;
 use hapax_core::view::AttemptView;
 use hapax_store::memory::Memory;
@@ -109,7 +109,7 @@ impl<S: Store> Stage<S> {
     }
 
     /// The whole ledger.
-    pub(crate) fn entries(&self) -> Vec<Arc<Entry>> {
+    pub(crate) fn entries(&self) -> Vec<SharedEntry> {
         self.store.reader().entries(&self.stream, 0, usize::MAX).expect("entries")
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hapax_core::chain::{Breach, Broken, Inspector};
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::Digest;
 use hapax_store::embedded::verify::{Finding, Proof, ProvenHead};
 use hapax_store::seam::{Read, StoreError, StreamKey};
@@ -100,7 +100,7 @@ impl<R: Read> Proving<'_, R> {
     }
 
     /// The entries after an offset; if the next one cannot be read: why.
-    fn page(&self, after: u64) -> Result<Result<Vec<Arc<Entry>>, String>, StoreError> {
+    fn page(&self, after: u64) -> Result<Result<Vec<SharedEntry>, String>, StoreError> {
         let read = |limit| self.reader.entries(&self.key, after, limit);
         let page = match read(PAGE) {
             // One of them is wrong: one by one it is found out which.

@@ -117,7 +117,7 @@ fn op() -> impl Strategy<Value = Op> {
 fn receipt() -> impl Strategy<Value = Receipt> {
     let known = (any_attempt(), of(any_entry()), vec(op(), 0..3));
     prop_oneof![
-        any_entry().prop_map(|entry| Receipt::Accepted(Arc::new(entry))),
+        any_entry().prop_map(|entry| Receipt::Accepted(entry.into())),
         known.prop_map(|(attempt, original, diff)| other(attempt, original, diff)),
     ]
 }
@@ -144,7 +144,7 @@ pub(super) fn answer() -> impl Strategy<Value = Answer> {
 
 fn renamed(receipt: &Receipt, id: Arc<str>) -> Receipt {
     match receipt {
-        Receipt::Accepted(entry) => Receipt::Accepted(Arc::new(Entry { id, ..(**entry).clone() })),
+        Receipt::Accepted(entry) => Receipt::Accepted(Entry { id, ..(**entry).clone() }.into()),
         Receipt::Other { attempt, original, diff } => {
             let attempt = Arc::new(Attempt { id: Some(id), ..(**attempt).clone() });
             Receipt::Other { attempt, original: original.clone(), diff: diff.clone() }

@@ -65,7 +65,7 @@ impl Serialize for Plain<'_> {
             Receipt::Other { attempt, original, diff } => {
                 other(&mut map, attempt, self.dry_run)?;
                 if let Some(original) = original {
-                    let receipt = &Receipt::Accepted(Arc::clone(original));
+                    let receipt = &Receipt::Accepted(original.clone());
                     let dry_run = original.offset > self.durable;
                     map.serialize_entry("original", &Plain { receipt, dry_run, durable: self.durable })?;
                 }

@@ -26,7 +26,7 @@ proptest! {
 
 #[test]
 fn one_event_is_answered_with_its_receipt_and_a_batch_of_one_with_a_list() {
-    let receipt = Receipt::Accepted(Arc::new(entry()));
+    let receipt = Receipt::Accepted(entry().into());
     let shown = serde_json::to_string(&receipt).expect("JSON");
     let answer = crate::batch::Answer {
         receipts: vec![receipt],
@@ -47,7 +47,7 @@ fn the_receipts_of_a_full_batch_fit_into_the_room_that_was_made() {
     let id: Arc<str> = Arc::from("9e3779b9-7000-7000-8000-000000000001");
     let states = States::NONE.with(State::SequenceContinuous);
     let one = |offset| Entry { offset, id: Arc::clone(&id), states, seq: Some(1_000_000), ..entry() };
-    let accepted: Vec<_> = (1..=1000).map(|offset| Receipt::Accepted(Arc::new(one(offset)))).collect();
+    let accepted: Vec<_> = (1..=1000).map(|offset| Receipt::Accepted(one(offset).into())).collect();
     let known = attempt(Verdict::Duplicate, Code::DuplicateEventId, None);
     let known = Attempt { id: Some(Arc::clone(&id)), seq: Some(1_000_000), ..known };
     let again: Vec<_> = (1..=1000).map(|offset| other(known.clone(), Some(one(offset)), Vec::new())).collect();

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::digest;
 use proptest::prelude::*;
 
@@ -8,7 +9,7 @@ use crate::codec::tests::any;
 use crate::codec::{Sections, encode_for};
 use crate::seam::Write;
 
-fn fronts(write: &Write) -> (Fronts, Vec<Arc<Entry>>) {
+fn fronts(write: &Write) -> (Fronts, Vec<SharedEntry>) {
     let entries = write.streams.iter().flat_map(|stream| stream.changes.entries.iter().cloned()).collect();
     (encode_for(write, &mut Sections::default(), true).expect("fronts"), entries)
 }

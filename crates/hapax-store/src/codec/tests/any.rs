@@ -6,6 +6,7 @@ use hapax_core::access::{Access, Patterns, Rates, Role};
 use hapax_core::amount::Amount;
 use hapax_core::contract::{Contract, Version};
 use hapax_core::counter::{Adjustment, Counter, CounterKey, Last, Tally};
+use hapax_core::entry::SharedEntry;
 use hapax_core::event::NonceKey;
 use hapax_core::facts::{Acknowledgement, Changes, Head};
 use hapax_core::lane::{Gap, GapChange, GapCounts, GapKind, Lane};
@@ -133,7 +134,7 @@ fn changes() -> impl Strategy<Value = Changes> {
     let closing = (name(), period());
     let counted = (vec((counter_key(), counter()), 0..3), vec((counter_key(), adjustment()), 0..3), vec(closing, 0..3));
     (judged, lanes, counted).prop_map(|(judged, lanes, counted)| Changes {
-        entries: judged.0.into_iter().map(Arc::new).collect(),
+        entries: judged.0.into_iter().map(SharedEntry::from).collect(),
         attempts: judged.1.into_iter().map(Arc::new).collect(),
         nonces: judged.2,
         lanes: lanes.0,

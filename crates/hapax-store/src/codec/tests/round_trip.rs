@@ -1,7 +1,5 @@
 //! What is written is read back.
 
-use std::sync::Arc;
-
 use hapax_core::entry::Entry;
 use proptest::prelude::*;
 
@@ -55,7 +53,7 @@ proptest! {
         let mut found = bare;
         for stream in expected.streams.iter_mut().chain(&mut found.streams) {
             for entry in &mut stream.changes.entries {
-                *entry = Arc::new(Entry { document: [].into(), digest: [0; 32], id: "".into(), ..Entry::clone(entry) });
+                *entry = Entry { document: [].into(), digest: [0; 32], id: "".into(), ..Entry::clone(entry) }.into();
             }
         }
         assert_same(&found, &expected);

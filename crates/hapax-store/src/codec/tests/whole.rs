@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hapax_core::amount::Amount;
 use hapax_core::audit::{Attempt, Submitted};
 use hapax_core::counter::{Adjustment, Class, Counter, CounterKey, Last, Tally};
-use hapax_core::entry::{Basis, Caller, CounterBasis, Entry, EntryKind, GapDetail, LaneBasis};
+use hapax_core::entry::{Basis, Caller, CounterBasis, Entry, EntryKind, GapDetail, LaneBasis, SharedEntry};
 use hapax_core::event::{IdSource, Identity, NonceKey, digest};
 use hapax_core::facts::{Acknowledgement, Changes, Head};
 use hapax_core::lane::{Gap, GapChange, GapCounts, GapKind, Lane};
@@ -117,7 +117,7 @@ fn entry(offset: u64) -> Entry {
     }
 }
 
-fn entries() -> Vec<Arc<Entry>> {
+fn entries() -> Vec<SharedEntry> {
     let long: Arc<[u8]> = vec![b' '; 2_000].into();
     let rich = Entry {
         at: time(-7),
@@ -150,7 +150,7 @@ fn entries() -> Vec<Arc<Entry>> {
         ..entry(13)
     };
     let close = Entry { kind: EntryKind::Close, attempt: u64::MAX, ..correction.clone() };
-    [entry(11), rich, correction, Entry { offset: 14, ..close }].map(Arc::new).into()
+    [entry(11), rich, correction, Entry { offset: 14, ..close }].map(SharedEntry::from).into()
 }
 
 fn attempts() -> Vec<Arc<Attempt>> {

@@ -3,9 +3,7 @@
 //! Most ids of a turn are new, and then a turn reads nothing. A batch that is sent again has all of its originals in one
 //! frame, which is read once; of a few each is read by itself.
 
-use std::sync::Arc;
-
-use hapax_core::entry::Entry;
+use hapax_core::entry::SharedEntry;
 use hapax_core::facts::Sought;
 
 use super::Shared;
@@ -47,7 +45,7 @@ impl<D: Disk> Shared<D> {
         let found = self.originals(&places, &asked)?;
         for (stream, part) in parts {
             if let Some(loaded) = loaded.streams.get_mut(stream) {
-                found[part].iter().flatten().for_each(|entry| loaded.facts.load_original(Arc::clone(entry)));
+                found[part].iter().flatten().for_each(|entry| loaded.facts.load_original(entry.clone()));
             }
         }
         Ok(())
@@ -58,7 +56,7 @@ impl<D: Disk> Shared<D> {
         &self,
         places: &[(Place, usize)],
         asked: &[Sought<'_>],
-    ) -> Result<Vec<Option<Arc<Entry>>>, StoreError> {
+    ) -> Result<Vec<Option<SharedEntry>>, StoreError> {
         self.frames.bring_near(places.iter().map(|(place, _)| *place));
         let mut known = vec![None; asked.len()];
         let (mut wanted, mut positions, mut room) = (Vec::new(), Vec::new(), Vec::new());

@@ -60,7 +60,7 @@ impl Behind<'_> {
         stream.by_lane = version.contract.identity.scope == Scope::Lane;
         let mut facts = Facts::new(Arc::clone(&key.stream), version.clone(), ahead.row.head);
         load_entries(found.rows(About::Entries(0)), &mut facts)?;
-        write.changes.entries.iter().for_each(|entry| facts.load_original(Arc::clone(entry)));
+        write.changes.entries.iter().for_each(|entry| facts.load_original(entry.clone()));
         if !self.load_lanes(&ahead, &left, &found, &mut stream, &mut facts)? {
             return Ok(None);
         }

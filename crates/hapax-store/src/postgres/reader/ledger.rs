@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::entry::{EntryKind, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::facts::Head;
 use hapax_core::view::AttemptView;
@@ -59,7 +59,7 @@ impl PostgresReader {
         stream: &StreamKey,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<Arc<Entry>>, StoreError> {
+    ) -> Result<Vec<SharedEntry>, StoreError> {
         let (tenant, name) = (&*stream.tenant, &*stream.stream);
         let (mut found, mut last) = (Vec::new(), after);
         // Blocks are full where many events came together, and hold one where they came one by one.
@@ -78,14 +78,18 @@ impl PostgresReader {
         Ok(found)
     }
 
-    pub(super) fn find_entry(&self, stream: &StreamKey, identity: &Identity) -> Result<Option<Arc<Entry>>, StoreError> {
+    pub(super) fn find_entry(
+        &self,
+        stream: &StreamKey,
+        identity: &Identity,
+    ) -> Result<Option<SharedEntry>, StoreError> {
         let found = self.looked_up(stream, identity)?.into_iter().filter(|entry| entry.identity == *identity);
         // An id that was forgotten may have been used again.
         Ok(found.max_by_key(|entry| entry.offset))
     }
 
     /// The entries that are found by an identity, and perhaps others.
-    fn looked_up(&self, stream: &StreamKey, identity: &Identity) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn looked_up(&self, stream: &StreamKey, identity: &Identity) -> Result<Vec<SharedEntry>, StoreError> {
         let lookups = [rows::entry::Mask::of(stream).lookup(identity)];
         let found = self.shared.query(&ENTRIES, &[&&*stream.tenant, &&*stream.stream, &&lookups[..]])?;
         let mut entries = Vec::new();
@@ -95,7 +99,7 @@ impl PostgresReader {
         Ok(entries)
     }
 
-    pub(super) fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    pub(super) fn find_entries_with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         let mut found = self.with_id(stream, id)?;
         // The newest of an identity stays.
         found.sort_by_key(|entry| (entry.identity, std::cmp::Reverse(entry.offset)));
@@ -105,7 +109,7 @@ impl PostgresReader {
     }
 
     /// All entries with an id that is an event's, in any order.
-    fn with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<Arc<Entry>>, StoreError> {
+    fn with_id(&self, stream: &StreamKey, id: &str) -> Result<Vec<SharedEntry>, StoreError> {
         let mut found = self.looked_up(stream, &Identity::of(None, id))?;
         found.retain(|entry| entry.kind == EntryKind::Event && *entry.id == *id);
         Ok(found)
@@ -147,7 +151,7 @@ impl PostgresReader {
                 let accepted = walk(
                     size,
                     &failure,
-                    |entry: &Arc<Entry>| entry.offset,
+                    |entry: &SharedEntry| entry.offset,
                     // A chunk is small, so its size is one.
                     |last, count| self.find_entries(stream, last.copied().unwrap_or(start), count as usize),
                 );

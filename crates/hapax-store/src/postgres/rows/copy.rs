@@ -111,7 +111,6 @@ fn length(bytes: usize) -> i32 {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
-    use std::sync::Arc;
 
     use super::*;
     use crate::codec::tests::any_entry;
@@ -151,7 +150,7 @@ mod tests {
         #[test]
         fn a_blocks_fields_stand_where_the_statement_names_them(entry in any_entry::entry()) {
             let mut out = BytesMut::new();
-            entry::write(&mut out, &key(), &[Arc::new(entry.clone())]);
+            entry::write(&mut out, &key(), &[entry.clone().into()]);
             let fields = fields(entry::COPY, &out);
             let has = |column: &str, bytes: &[u8]| fields[column] == Some(bytes);
             prop_assert!(has("tenant", b"of") && has("stream", b"orders") && has("partition", &[0, 0]));
@@ -173,7 +172,7 @@ mod tests {
         #[test]
         fn a_lookups_fields_stand_where_the_statement_names_them(entry in any_entry::entry(), by_lane: bool) {
             let mut out = BytesMut::new();
-            entry::write_lookups(&mut out, &key(), by_lane, &[Arc::new(entry.clone())]);
+            entry::write_lookups(&mut out, &key(), by_lane, &[entry.clone().into()]);
             let mask = entry::Mask::of(&key());
             let size = fields(entry::COPY_LOOKUPS, &out[..2 + 12 + 12 + 6 + 6 + 10]);
             prop_assert_eq!(size["lookup"], Some(&mask.lookup(&entry.identity).to_be_bytes()[..]));
@@ -187,7 +186,7 @@ mod tests {
         #[test]
         fn blocks_are_bounded_and_follow_each_other(sizes in proptest::collection::vec(0..9_000usize, 1..60), entry in any_entry::entry()) {
             let entries: Vec<_> = (1..).zip(&sizes).map(|(offset, size)| {
-                Arc::new(hapax_core::entry::Entry { offset, document: vec![7; *size].into(), ..entry.clone() })
+                hapax_core::entry::Entry { offset, document: vec![7; *size].into(), ..entry.clone() }.into()
             }).collect();
             let lengths = entry::block_lengths(&entries);
             prop_assert_eq!(lengths.iter().sum::<usize>(), entries.len());

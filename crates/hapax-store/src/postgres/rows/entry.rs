@@ -4,10 +4,8 @@
 //! documents are arrays that people can read; the rest of each entry is a record of its own, so that one that is spoiled
 //! spoils no other.
 
-use std::sync::Arc;
-
 use bytes::{BufMut as _, BytesMut};
-use hapax_core::entry::{Entry, EntryKind};
+use hapax_core::entry::{Entry, EntryKind, SharedEntry};
 use hapax_core::event::{Identity, digest};
 use tokio_postgres::Row;
 
@@ -56,7 +54,7 @@ fn eight(bytes: &[u8]) -> u64 {
 }
 
 /// Appends the blocks of entries that follow each other. This is the hot path: nothing is allocated but room in the buffer.
-pub(in crate::postgres) fn write(out: &mut BytesMut, key: &StreamKey, entries: &[Arc<Entry>]) {
+pub(in crate::postgres) fn write(out: &mut BytesMut, key: &StreamKey, entries: &[SharedEntry]) {
     let mut rest = entries;
     while !rest.is_empty() {
         let (block, more) = rest.split_at(block_length(rest));
@@ -67,7 +65,7 @@ pub(in crate::postgres) fn write(out: &mut BytesMut, key: &StreamKey, entries: &
 
 /// How many entries each block has.
 #[cfg(test)]
-pub(super) fn block_lengths(entries: &[Arc<Entry>]) -> Vec<usize> {
+pub(super) fn block_lengths(entries: &[SharedEntry]) -> Vec<usize> {
     let mut rest = entries;
     std::iter::from_fn(|| {
         let length = (!rest.is_empty()).then(|| block_length(rest))?;
@@ -78,9 +76,9 @@ pub(super) fn block_lengths(entries: &[Arc<Entry>]) -> Vec<usize> {
 }
 
 /// How many of the first entries share a block.
-fn block_length(entries: &[Arc<Entry>]) -> usize {
+fn block_length(entries: &[SharedEntry]) -> usize {
     let mut bytes = 0;
-    let fits = |entry: &&Arc<Entry>| {
+    let fits = |entry: &&SharedEntry| {
         bytes += entry.document.len() + entry.id.len() + entry.lane.len() + RECORD_BYTES;
         bytes <= BLOCK_BYTES_MAX
     };
@@ -97,7 +95,7 @@ pub(in crate::postgres) fn room_of_lookup(key: &StreamKey) -> usize {
     key.tenant.len() + key.stream.len() + 48
 }
 
-fn write_block(out: &mut BytesMut, key: &StreamKey, block: &[Arc<Entry>]) {
+fn write_block(out: &mut BytesMut, key: &StreamKey, block: &[SharedEntry]) {
     let (Some(first), Some(last)) = (block.first(), block.last()) else { return };
     out.row(10);
     out.own(last.offset);
@@ -113,7 +111,7 @@ fn write_block(out: &mut BytesMut, key: &StreamKey, block: &[Arc<Entry>]) {
 }
 
 /// An array of one dimension without nulls, from 1.
-fn array(out: &mut BytesMut, kind: u32, block: &[Arc<Entry>], write: impl Fn(&mut BytesMut, &Entry)) {
+fn array(out: &mut BytesMut, kind: u32, block: &[SharedEntry], write: impl Fn(&mut BytesMut, &Entry)) {
     out.measured(|out| {
         out.put_i32(1);
         out.put_i32(0);
@@ -130,7 +128,7 @@ fn array(out: &mut BytesMut, kind: u32, block: &[Arc<Entry>], write: impl Fn(&mu
 pub(in crate::postgres) fn lookups(
     key: &StreamKey,
     by_lane: bool,
-    entries: &[Arc<Entry>],
+    entries: &[SharedEntry],
     mut each: impl FnMut(i64, u64),
 ) {
     let mask = Mask::of(key);
@@ -143,7 +141,7 @@ pub(in crate::postgres) fn lookups(
 }
 
 /// Appends what entries are found by.
-pub(in crate::postgres) fn write_lookups(out: &mut BytesMut, key: &StreamKey, by_lane: bool, entries: &[Arc<Entry>]) {
+pub(in crate::postgres) fn write_lookups(out: &mut BytesMut, key: &StreamKey, by_lane: bool, entries: &[SharedEntry]) {
     lookups(key, by_lane, entries, |lookup, offset| {
         out.row(5);
         out.int8(lookup);
@@ -158,7 +156,7 @@ pub(in crate::postgres) fn write_lookups(out: &mut BytesMut, key: &StreamKey, by
 pub(in crate::postgres) const COLUMNS: &str = "t.last, t.first, t.ids, t.lanes, t.documents, t.records";
 
 /// Reads the entries of a block after an offset, at most so many.
-pub(in crate::postgres) fn read(row: &Row, after: u64, max: usize) -> Result<Vec<Arc<Entry>>, StoreError> {
+pub(in crate::postgres) fn read(row: &Row, after: u64, max: usize) -> Result<Vec<SharedEntry>, StoreError> {
     let mut cells = Cells::new(row, "blocks");
     let (last, first) = (cells.own()?, cells.own()?);
     let (ids, lanes) = (cells.next::<Vec<&str>>()?, cells.next::<Vec<&str>>()?);
@@ -185,7 +183,7 @@ pub(in crate::postgres) const FOUND: &str = r#"l."offset", t.ids[(l."offset" - t
     t.records[(l."offset" - t.first + 1)::int4]"#;
 
 /// Reads an entry that was found by its lookup.
-pub(in crate::postgres) fn read_found(row: &Row) -> Result<Arc<Entry>, StoreError> {
+pub(in crate::postgres) fn read_found(row: &Row) -> Result<SharedEntry, StoreError> {
     let mut cells = Cells::new(row, "blocks");
     let offset = cells.own()?;
     let (id, lane, document) = (cells.next::<&str>()?, cells.next::<&str>()?, cells.next::<&[u8]>()?);
@@ -193,10 +191,10 @@ pub(in crate::postgres) fn read_found(row: &Row) -> Result<Arc<Entry>, StoreErro
     read_entry(&cells, record, Shown { offset, id, lane, document })
 }
 
-fn read_entry(cells: &Cells<'_>, record: &[u8], shown: Shown<'_>) -> Result<Arc<Entry>, StoreError> {
+fn read_entry(cells: &Cells<'_>, record: &[u8], shown: Shown<'_>) -> Result<SharedEntry, StoreError> {
     let offset = shown.offset;
     let entry = alone::read_entry(record, shown);
-    entry.map(Arc::new).map_err(|fault| cells.corrupt(&format!("entry {offset}: {fault}")))
+    entry.map(SharedEntry::from).map_err(|fault| cells.corrupt(&format!("entry {offset}: {fault}")))
 }
 
 /// The offset of a block's last entry.
