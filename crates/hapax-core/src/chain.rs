@@ -1,17 +1,29 @@
 //! The chain: each entry's hash covers the entry before it, so that nobody can edit, drop or swap one unnoticed.
 //!
-//! What is hashed, in this order (integers big endian, texts with their length as `u32` before them):
+//! It is made in two steps. What an event says about itself is hashed where its document is read, on any processor; only the
+//! rest has to wait for the entry before it. What is hashed, in this order (integers big endian):
 //!
-//! | part | bytes |
+//! | content | bytes |
 //! |---|---|
-//! | `hapax.entry.v1` | 14 |
-//! | hash of the entry before, zeros for the first | 32 |
+//! | `hapax.event.v2` | 14 |
 //! | SHA-256 of the document | 32 |
-//! | kind, offset, contract, `ingested_at`, epoch | `u8`, `u64`, `u32`, `i64`, `u64` |
+//! | epoch | `u64` |
+//! | lane, id | texts, each with its length as `u32` before it |
+//!
+//! | entry | bytes |
+//! |---|---|
+//! | hash of the entry before, zeros for the first | 32 |
+//! | hash of the content | 32 |
+//! | `hapax2` | 6 |
+//! | kind, offset, contract, `ingested_at` | `u8`, `u64`, `u32`, `i64` |
 //! | number | `u8` whether there is one, `u64` |
 //! | marks | `u16` bits |
-//! | stream, lane, id | texts |
-//! | counters | `u16` how many, then each name as a text and its class as `u8` |
+//! | counters | `u16` how many, then each name as a text with its length as `u32`, and its class as `u8` |
+//! | stream | text with its length as `u8`; names have at most 128 bytes |
+//!
+//! Ledgers that were begun earlier have entries whose hash is made [in one step](first). Both kinds hold.
+
+mod first;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,53 +31,64 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::entry::Entry;
-use crate::event::{Digest, digest};
+use crate::event::{Digest, Input, digest};
 
 /// The hash before the first entry, and the head of an empty stream.
 pub const GENESIS: Digest = [0; 32];
 
-/// The hash of an entry, after the one before it. `scratch` is memory to build the input in.
-pub fn entry_hash(stream: &str, previous: &Digest, entry: &Entry, scratch: &mut Vec<u8>) -> Digest {
-    let mut fixed = [0; FIXED];
-    let mut rest = &mut fixed[..];
-    let mut put = |bytes: &[u8]| {
-        if let Some((place, after)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
-            place.copy_from_slice(bytes);
-            rest = after;
-        }
-    };
-    put(b"hapax.entry.v1");
-    put(previous);
-    put(&entry.digest);
-    put(&[entry.kind as u8]);
-    put(&entry.offset.to_be_bytes());
-    put(&entry.contract.to_be_bytes());
-    put(&entry.at.nanos().to_be_bytes());
-    put(&entry.epoch.to_be_bytes());
-    put(&[u8::from(entry.seq.is_some())]);
-    put(&entry.seq.unwrap_or(0).to_be_bytes());
-    put(&entry.marks.bits().to_be_bytes());
-    let out = scratch;
-    out.clear();
-    out.extend_from_slice(&fixed);
-    text(out, stream);
-    text(out, &entry.lane);
-    text(out, &entry.id);
-    out.extend_from_slice(&u16::try_from(entry.classes.len()).unwrap_or(u16::MAX).to_be_bytes());
-    for (name, class) in &entry.classes {
-        text(out, name);
-        out.push(*class as u8);
-    }
-    digest(out)
+/// The hash of what an event says about itself.
+pub fn content_hash(document: &Digest, epoch: u64, lane: &str, id: &str) -> Digest {
+    let mut input = Input::new();
+    input.put(b"hapax.event.v2");
+    input.put(document);
+    input.put(&epoch.to_be_bytes());
+    text(&mut input, lane);
+    text(&mut input, id);
+    input.digest()
 }
 
-/// What has the same length in every entry: it is put together at once, and only texts grow what is hashed.
-const FIXED: usize = 14 + 32 + 32 + 1 + 8 + 4 + 8 + 8 + 1 + 8 + 2;
+/// The hash of an entry, after the one before it.
+pub fn entry_hash(stream: &str, previous: &Digest, entry: &Entry) -> Digest {
+    link_hash(stream, previous, &content_hash(&entry.digest, entry.epoch, &entry.lane, &entry.id), entry)
+}
 
-fn text(out: &mut Vec<u8>, text: &str) {
+/// The same, where the hash of the content is known.
+#[inline]
+pub(crate) fn link_hash(stream: &str, previous: &Digest, content: &Digest, entry: &Entry) -> Digest {
+    let mut input = Input::new();
+    input.put(previous);
+    input.put(content);
+    input.put(b"hapax2");
+    input.put(&[entry.kind as u8]);
+    input.put(&entry.offset.to_be_bytes());
+    input.put(&entry.contract.to_be_bytes());
+    input.put(&entry.at.nanos().to_be_bytes());
+    input.put(&[u8::from(entry.seq.is_some())]);
+    input.put(&entry.seq.unwrap_or(0).to_be_bytes());
+    input.put(&entry.marks.bits().to_be_bytes());
+    counters(&mut input, entry);
+    input.put(&[u8::try_from(stream.len()).unwrap_or(u8::MAX)]);
+    input.put(stream.as_bytes());
+    input.digest()
+}
+
+fn counters(input: &mut Input, entry: &Entry) {
+    input.put(&u16::try_from(entry.classes.len()).unwrap_or(u16::MAX).to_be_bytes());
+    for (name, class) in &entry.classes {
+        text(input, name);
+        input.put(&[*class as u8]);
+    }
+}
+
+fn text(input: &mut Input, text: &str) {
     // Every text here is a name of at most a few hundred bytes.
-    out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
-    out.extend_from_slice(text.as_bytes());
+    input.put(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
+    input.put(text.as_bytes());
+}
+
+/// Is this the entry that was chained to the one with this hash?
+fn is_chained(stream: &str, previous: &Digest, entry: &Entry) -> bool {
+    entry_hash(stream, previous, entry) == entry.hash || first::entry_hash(stream, previous, entry) == entry.hash
 }
 
 /// What is wrong with a ledger, and where.
@@ -111,7 +134,6 @@ pub struct Inspector {
     waiting: BTreeMap<u64, Entry>,
     /// A head that was kept elsewhere: the ledger goes through it, however far it has come since.
     saved: Option<(u64, Digest)>,
-    scratch: Vec<u8>,
     found: Vec<Broken>,
 }
 
@@ -130,7 +152,6 @@ impl Inspector {
             edges: BTreeMap::new(),
             waiting: BTreeMap::new(),
             saved,
-            scratch: Vec::new(),
             found: Vec::new(),
         }
     }
@@ -173,7 +194,7 @@ impl Inspector {
 
     fn check(&mut self, previous: &Digest, entry: &Entry) {
         let already = self.found.last().is_some_and(|last| last.offset == entry.offset);
-        if !already && entry_hash(&self.stream, previous, entry, &mut self.scratch) != entry.hash {
+        if !already && !is_chained(&self.stream, previous, entry) {
             self.found.push(Broken { offset: entry.offset, how: Breach::Edited });
         }
     }
@@ -225,13 +246,12 @@ pub struct Verifier<'s> {
     stream: &'s str,
     offset: u64,
     hash: Digest,
-    scratch: Vec<u8>,
 }
 
 impl<'s> Verifier<'s> {
     /// Before the first entry.
     pub fn new(stream: &'s str) -> Self {
-        Self { stream, offset: 0, hash: GENESIS, scratch: Vec::new() }
+        Self { stream, offset: 0, hash: GENESIS }
     }
 
     /// The next entry.
@@ -241,8 +261,7 @@ impl<'s> Verifier<'s> {
             let how = if entry.offset > expected { Breach::Missing } else { Breach::OutOfPlace };
             return Err(Broken { offset: expected, how });
         }
-        let sound = digest(&entry.document) == entry.digest
-            && entry_hash(self.stream, &self.hash, entry, &mut self.scratch) == entry.hash;
+        let sound = digest(&entry.document) == entry.digest && is_chained(self.stream, &self.hash, entry);
         if !sound {
             return Err(Broken { offset: expected, how: Breach::Edited });
         }

@@ -8,6 +8,7 @@
 
 mod counted;
 mod fields;
+mod hashing;
 mod identify;
 mod keys;
 mod lanes;
@@ -15,7 +16,9 @@ mod parts;
 mod read;
 
 pub use counted::counter_key;
-pub use keys::{Digest, IdSource, Identity, NonceKey, digest};
+pub(crate) use hashing::Input;
+pub use hashing::{Digest, digest};
+pub use keys::{IdSource, Identity, NonceKey};
 pub(crate) use read::missing_nonce;
 pub use read::{Door, Reader, read};
 
@@ -38,6 +41,8 @@ pub struct Event {
     pub document: Arc<[u8]>,
     /// Their SHA-256.
     pub digest: Digest,
+    /// The [hash](crate::chain::content_hash) of what it says about itself; zeros in a document that is refused.
+    pub content: Digest,
     /// The contract version it was read under; under another it must be read again.
     pub version: u32,
     /// The id; absent only in a document that is refused.

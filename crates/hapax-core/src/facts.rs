@@ -73,7 +73,6 @@ pub struct Facts {
     open: Vec<Entry>,
     changes: Changes,
     undo: Option<Undo>,
-    scratch: Vec<u8>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -161,7 +160,6 @@ impl Facts {
             open: Vec::new(),
             changes: Changes::default(),
             undo: None,
-            scratch: Vec::with_capacity(512),
         }
     }
 

@@ -251,7 +251,7 @@ fn document(manual: &Manual<'_>) -> Arc<[u8]> {
 
 /// Appends an entry that stands for itself.
 fn append(facts: &mut Facts, entry: Entry) -> SharedEntry {
-    facts.append(entry);
+    facts.append_manual(entry);
     facts.share().last().expect("it was appended").clone()
 }
 

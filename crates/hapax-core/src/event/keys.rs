@@ -5,39 +5,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use sha2::block_api::compress256;
-use sha2::{Digest as _, Sha256};
-
+use super::hashing::{Digest, Input};
 use crate::planted;
-
-/// A SHA-256.
-pub type Digest = [u8; 32];
-
-/// The SHA-256 of some bytes. All of them are here, so they are compressed where they lie, without the buffer of a hasher.
-pub fn digest(bytes: &[u8]) -> Digest {
-    let mut state = FIRST_STATE;
-    let (blocks, rest) = bytes.as_chunks::<64>();
-    compress256(&mut state, blocks);
-    // What is left, a one, zeros, and the length in bits at the end of the block, or of one more (FIPS 180-4, 5.1.1).
-    let mut last = [[0; 64]; 2];
-    let count = if rest.len() < 56 { 1 } else { 2 };
-    let end = last[..count].as_flattened_mut();
-    end[..rest.len()].copy_from_slice(rest);
-    end[rest.len()] = 0x80;
-    if let Some(length) = end.last_chunk_mut() {
-        *length = (bytes.len() as u64 * 8).to_be_bytes();
-    }
-    compress256(&mut state, &last[..count]);
-    let mut digest = [0; 32];
-    for (place, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
-        *place = word.to_be_bytes();
-    }
-    digest
-}
-
-/// FIPS 180-4, 5.3.3.
-const FIRST_STATE: [u32; 8] =
-    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
 /// An id in its scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -84,7 +53,7 @@ impl Identity {
     /// alike, so that a sorted index finds them together. What is left still has 192 bits of its own.
     pub fn of(lane: Option<&str>, id: &str) -> Self {
         if planted!(KeyPartsJoined) {
-            return Self(digest(format!("{}:{id}", lane.unwrap_or_default()).as_bytes()));
+            return Self(super::digest(format!("{}:{id}", lane.unwrap_or_default()).as_bytes()));
         }
         let mut identity = hash(b"hapax.id.v1", &[id]);
         if let Some(lane) = lane {
@@ -122,36 +91,13 @@ impl NonceKey {
 
 /// No separator could keep the parts apart: any of them may contain it. Lengths can.
 fn hash(domain: &[u8], parts: &[&str]) -> Digest {
-    // Most are short, and are hashed at once.
-    let mut short = [0; SHORT_BYTES];
-    let length = domain.len() + parts.iter().map(|part| 8 + part.len()).sum::<usize>();
-    let Some(whole) = short.get_mut(..length) else { return hash_long(domain, parts) };
-    let mut rest = &mut *whole;
-    let mut put = |bytes: &[u8]| {
-        if let Some((place, after)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
-            place.copy_from_slice(bytes);
-            rest = after;
-        }
-    };
-    put(domain);
+    let mut input = Input::new();
+    input.put(domain);
     for part in parts {
-        put(&(part.len() as u64).to_be_bytes());
-        put(part.as_bytes());
+        input.put(&(part.len() as u64).to_be_bytes());
+        input.put(part.as_bytes());
     }
-    digest(whole)
-}
-
-/// A domain, an id as ids usually are, and a lane.
-const SHORT_BYTES: usize = 160;
-
-fn hash_long(domain: &[u8], parts: &[&str]) -> Digest {
-    let mut hasher = Sha256::new();
-    hasher.update(domain);
-    for part in parts {
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hasher.finalize().into()
+    input.digest()
 }
 
 #[cfg(test)]

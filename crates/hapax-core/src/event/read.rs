@@ -8,7 +8,8 @@ use super::fields::{Fields, Found};
 use super::identify::identify;
 use super::lanes::Lanes;
 use super::parts::{Part, integer, json_array};
-use super::{DEFAULT_LANE, Event, IdSource, Identity, NAME_BYTES_MAX, NonceKey, Stamp, digest};
+use super::{DEFAULT_LANE, Digest, Event, IdSource, Identity, NAME_BYTES_MAX, NonceKey, Stamp, digest};
+use crate::chain::content_hash;
 use crate::contract::{Contract, First, Mode, Source, Version, When};
 use crate::json::{self, Kind, Node, Tape};
 use crate::pointer::Pointer;
@@ -89,6 +90,7 @@ impl<'v> Reader<'v> {
     fn blank(&self, document: Arc<[u8]>) -> Event {
         Event {
             digest: digest(&document),
+            content: Digest::default(),
             version: self.version.number,
             id: None,
             id_source: IdSource::Given,
@@ -136,6 +138,8 @@ impl<'v> Reader<'v> {
                 event.counted.push(counted);
             }
         }
+        let id = event.id.as_deref().unwrap_or_default();
+        event.content = content_hash(&event.digest, event.epoch, &lane, id);
         Ok(())
     }
 }

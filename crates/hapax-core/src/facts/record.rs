@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{Acknowledgement, Changes, CounterFacts, Facts, LaneFacts};
 use crate::audit::{Attempt, Submitted};
-use crate::chain::entry_hash;
+use crate::chain::{content_hash, link_hash};
 use crate::counter::{Adjustment, Class, Counter, CounterKey};
 use crate::entry::{Basis, Caller, Entry, EntryKind, SharedEntry};
-use crate::event::{Event, IdSource};
+use crate::event::{Digest, Event, IdSource};
 use crate::judge::{Acceptance, Judgement, Known, Likeness, Ruling};
 use crate::lane::Edit;
 use crate::period::PeriodStart;
@@ -89,7 +89,7 @@ impl Facts {
             attempt: 0,
             caller: caller.clone(),
         };
-        self.append(entry);
+        self.append(entry, &event.content);
         if acceptance.uses_nonce
             && let Some(nonce) = event.nonce
         {
@@ -120,14 +120,20 @@ impl Facts {
         slot
     }
 
+    /// Appends an entry that no event brings.
+    pub(crate) fn append_manual(&mut self, entry: Entry) {
+        let content = content_hash(&entry.digest, entry.epoch, &entry.lane, &entry.id);
+        self.append(entry, &content);
+    }
+
     /// Gives an entry its offset, its attempt and its hash. Every entry of whatever kind goes through here.
     #[inline(always)]
-    pub(crate) fn append(&mut self, mut entry: Entry) {
+    fn append(&mut self, mut entry: Entry, content: &Digest) {
         self.head.offset += 1;
         self.head.attempts += 1;
         entry.offset = self.head.offset;
         entry.attempt = self.head.attempts;
-        entry.hash = entry_hash(&self.stream, &self.head.hash, &entry, &mut self.scratch);
+        entry.hash = link_hash(&self.stream, &self.head.hash, content, &entry);
         self.head.hash = entry.hash;
         self.head.at = Some(entry.at);
         // Nobody can send an assigned id again, so no later event of the turn has to find it.

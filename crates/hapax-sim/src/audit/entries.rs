@@ -203,29 +203,36 @@ impl Auditor {
 /// The hash of an entry, after the one before it, as the chain is documented.
 fn entry_hash(stream: &str, previous: &[u8; 32], entry: &PlainEntry) -> [u8; 32] {
     let mut hasher = Sha256::new();
-    hasher.update(b"hapax.entry.v1");
     hasher.update(previous);
-    hasher.update(Sha256::digest(&entry.document));
+    hasher.update(content_hash(entry));
+    hasher.update(b"hapax2");
     hasher.update([entry.kind]);
     hasher.update(entry.offset.to_be_bytes());
     hasher.update(entry.contract.to_be_bytes());
     hasher.update(entry.at.to_be_bytes());
-    hasher.update(entry.epoch.to_be_bytes());
     hasher.update([u8::from(entry.seq.is_some())]);
     hasher.update(entry.seq.unwrap_or(0).to_be_bytes());
     hasher.update(entry.mark_bits.to_be_bytes());
-    let mut text = |text: &str| {
-        hasher.update((text.len() as u32).to_be_bytes());
-        hasher.update(text.as_bytes());
-    };
-    text(stream);
-    text(&entry.lane);
-    text(&entry.id);
     hasher.update((entry.classes.len() as u16).to_be_bytes());
     for (name, class) in &entry.classes {
         hasher.update((name.len() as u32).to_be_bytes());
         hasher.update(name.as_bytes());
         hasher.update([*class]);
+    }
+    hasher.update([stream.len() as u8]);
+    hasher.update(stream);
+    hasher.finalize().into()
+}
+
+/// The hash of what an event says about itself.
+fn content_hash(entry: &PlainEntry) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    hasher.update(b"hapax.event.v2");
+    hasher.update(Sha256::digest(&entry.document));
+    hasher.update(entry.epoch.to_be_bytes());
+    for text in [&entry.lane, &entry.id] {
+        hasher.update((text.len() as u32).to_be_bytes());
+        hasher.update(text.as_bytes());
     }
     hasher.finalize().into()
 }

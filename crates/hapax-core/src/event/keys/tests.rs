@@ -1,29 +1,6 @@
-use proptest::prelude::*;
+use sha2::{Digest as _, Sha256};
 
 use super::*;
-
-#[test]
-fn a_digest_is_the_sha_256_at_every_length_of_a_block_and_its_padding() {
-    let bytes: Vec<u8> = (0..300_u32).map(|at| (at * 7 + 3) as u8).collect();
-    for length in 0..=bytes.len() {
-        let expect: Digest = Sha256::digest(&bytes[..length]).into();
-        assert_eq!(digest(&bytes[..length]), expect, "{length} bytes");
-    }
-}
-
-proptest! {
-    #[test]
-    fn a_digest_is_the_sha_256(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
-        let expect: Digest = Sha256::digest(&bytes).into();
-        prop_assert_eq!(digest(&bytes), expect);
-    }
-
-    #[test]
-    fn short_parts_hash_as_long_ones_do(domain in "[a-z.]{1,20}", parts in prop::collection::vec(".{0,60}", 0..4)) {
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        prop_assert_eq!(hash(domain.as_bytes(), &parts), hash_long(domain.as_bytes(), &parts));
-    }
-}
 
 /// What is stored was hashed by these rules; another value would make every id new.
 #[test]
