@@ -18,7 +18,11 @@ pub struct SharedEntry {
 
 impl SharedEntry {
     /// Each of these, in their order.
-    pub(crate) fn each(entries: Vec<Entry>) -> impl Iterator<Item = SharedEntry> {
+    pub(crate) fn each(mut entries: Vec<Entry>) -> impl Iterator<Item = SharedEntry> {
+        // There is room for every event of the request, and of most of them there may be no entry.
+        if entries.len() < entries.capacity() / 2 {
+            entries.shrink_to_fit();
+        }
         let together = Arc::new(entries);
         // A request has a few thousand events at most.
         (0..together.len() as u32).map(move |place| Self { together: Arc::clone(&together), place })
