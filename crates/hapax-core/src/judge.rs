@@ -121,6 +121,9 @@ pub struct Folding {
 ///
 /// `force` is an admin's override, whose right was checked at the door. The witness is told every comparison; the
 /// [`Silent`] one costs nothing.
+///
+/// Never a part of what calls it: `scripts/instructions` counts what it costs by its name.
+#[inline(never)]
 pub fn judge(facts: &Facts, event: &Event, now: Time, force: bool, witness: &mut impl Witness) -> Judgement {
     let mut basis = Basis::default();
     let ruling = decide(facts, event, now, force, &mut basis, witness).unwrap_or_else(Ruling::Refused);
