@@ -86,32 +86,36 @@ impl Rates {
 
 /// Patterns of which one must fit. `*` stands for any text, also none; `?` for one character; all else for itself.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Patterns(Arc<[Box<str>]>);
+pub struct Patterns(Option<Arc<[Box<str>]>>);
 
 impl Patterns {
-    /// Everything fits.
-    pub fn all() -> Self {
-        Self::new(["*"])
+    /// Everything fits. That is how it is for nearly every request, so it takes no memory.
+    pub const fn all() -> Self {
+        Self(None)
     }
 
     /// These patterns.
     pub fn new<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Self {
-        Self(patterns.into_iter().map(|pattern| Box::from(pattern.as_ref())).collect())
+        let patterns: Arc<[Box<str>]> = patterns.into_iter().map(|pattern| Box::from(pattern.as_ref())).collect();
+        // Written so, it is the same thing.
+        let is_all = matches!(&*patterns, [one] if &**one == "*");
+        Self((!is_all).then_some(patterns))
     }
 
     /// Does one of them fit?
     pub fn cover(&self, text: &str) -> bool {
-        self.0.iter().any(|pattern| &**pattern == "*" || fits(pattern, text))
+        self.0.as_ref().is_none_or(|some| some.iter().any(|pattern| &**pattern == "*" || fits(pattern, text)))
     }
 
     /// Does everything fit?
     pub fn is_all(&self) -> bool {
-        self.0.iter().any(|pattern| &**pattern == "*")
+        self.0.as_ref().is_none_or(|some| some.iter().any(|pattern| &**pattern == "*"))
     }
 
     /// As they were written.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|pattern| &**pattern)
+        let all = self.0.is_none().then_some("*");
+        all.into_iter().chain(self.0.iter().flat_map(|some| some.iter().map(|pattern| &**pattern)))
     }
 }
 

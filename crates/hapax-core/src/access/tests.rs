@@ -41,3 +41,11 @@ fn a_role_may_do_what_it_says() {
     assert_eq!(may(Role::Consume), [false, true, true, false]);
     assert_eq!(may(Role::Admin), [true; 4]);
 }
+
+#[test]
+fn a_star_alone_is_everything_however_it_is_made() {
+    assert_eq!(Patterns::new(["*"]), Patterns::all());
+    assert_eq!(Patterns::all().iter().collect::<Vec<_>>(), ["*"]);
+    assert!(Patterns::all().cover("") && Patterns::all().is_all());
+    assert_eq!(Patterns::new(["a", "*"]).iter().collect::<Vec<_>>(), ["a", "*"], "several are as they were written");
+}

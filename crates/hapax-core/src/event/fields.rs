@@ -39,7 +39,7 @@ impl<'v> Fields<'v> {
     pub(super) fn new(envelope: &'v Envelope) -> Self {
         let Envelope { id, lane, seq, time, nonce, epoch, expected } = envelope;
         let fields = [id, seq, time, nonce, epoch, expected].map(Option::as_ref);
-        let mut names = Names::default();
+        let mut names = Names::with_room(FIELDS + PARTS);
         let mut places = [None; FIELDS + PARTS];
         let pointers = fields.into_iter().chain(lane.iter().take(PARTS).map(Some));
         for (place, pointer) in places.iter_mut().zip(pointers) {

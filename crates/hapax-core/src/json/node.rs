@@ -27,7 +27,7 @@ pub struct Node<'d> {
 }
 
 /// Names of members, made ready to be looked for in many objects.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Names<'n> {
     each: Vec<Name<'n>>,
     /// One of 64 bits for each: most keys that nobody looks for have another.
@@ -41,6 +41,11 @@ struct Name<'n> {
 }
 
 impl<'n> Names<'n> {
+    /// None, with room for so many.
+    pub fn with_room(count: usize) -> Self {
+        Self { each: Vec::with_capacity(count), mask: 0 }
+    }
+
     /// One more; answers with its place.
     pub fn add(&mut self, text: &'n str) -> usize {
         let hash = keys::hash(text.as_bytes());
