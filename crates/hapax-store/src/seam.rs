@@ -261,6 +261,11 @@ pub trait Read {
     /// Every version of a stream's contract, oldest first; empty if there is no such stream.
     fn versions(&self, stream: &StreamKey) -> Result<Vec<Version>, StoreError>;
 
+    /// The version in force; nothing if there is no such stream.
+    fn version(&self, stream: &StreamKey) -> Result<Option<Version>, StoreError> {
+        Ok(self.versions(stream)?.pop())
+    }
+
     /// Where a stream's ledger ends.
     fn head(&self, stream: &StreamKey) -> Result<Head, StoreError>;
 

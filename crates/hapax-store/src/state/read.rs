@@ -81,6 +81,10 @@ impl<K: Keeper> Read for K {
         self.look_up(|state| state.streams.get(stream).map(Stream::versions).unwrap_or_default())
     }
 
+    fn version(&self, stream: &StreamKey) -> Result<Option<Version>, StoreError> {
+        self.look_up(|state| state.streams.get(stream).and_then(Stream::version))
+    }
+
     fn head(&self, stream: &StreamKey) -> Result<Head, StoreError> {
         self.look(|state| state.streams.get(stream).map(|stream| stream.head).unwrap_or_default())
     }

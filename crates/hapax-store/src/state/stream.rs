@@ -74,6 +74,10 @@ impl Stream {
         self.versions.iter().map(|(version, _)| version.clone()).collect()
     }
 
+    pub(super) fn version(&self) -> Option<Version> {
+        self.versions.last().map(|(version, _)| version.clone())
+    }
+
     /// What was asked for, but for the entries of known ids.
     pub(super) fn facts(&self, key: &StreamKey, wanted: &StreamNeeds) -> Option<Facts> {
         let (version, _) = self.versions.last()?;
