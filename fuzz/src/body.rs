@@ -13,11 +13,11 @@ use std::sync::Arc;
 use hapax_core::contract::Contract;
 use hapax_core::json::{Kind, parse};
 use hapax_core::problem::Problem;
+use hapax_server::connection::headers::Headers;
 use hapax_server::http::body::{self, Coding, Share, coding_of};
 use hapax_server::http::cloudevents::is_binary;
 use hapax_server::http::documents::Documents;
 use hapax_server::http::request_key::{echoed, key_in};
-use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -59,8 +59,8 @@ fn unpack(coding: Coding, packed: &[u8], max: usize) -> Result<Vec<u8>, Problem>
     body::unpack(coding, packed, max, &mut share).map(|it| it.to_vec())
 }
 
-fn split(input: &[u8]) -> (HeaderMap, &[u8]) {
-    let mut headers = HeaderMap::new();
+fn split(input: &[u8]) -> (Headers, &[u8]) {
+    let mut headers = Vec::new();
     let mut rest = input;
     while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
         let line = &rest[..end];
@@ -71,10 +71,11 @@ fn split(input: &[u8]) -> (HeaderMap, &[u8]) {
         if let (Ok(name), Ok(value)) = (name, value)
             && headers.len() < 64
         {
-            headers.append(name, value);
+            headers.push((name, value));
         }
     }
-    (headers, rest)
+    let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    (pairs.collect(), rest)
 }
 
 fn of_the_sender(problem: &Problem) {
@@ -83,13 +84,13 @@ fn of_the_sender(problem: &Problem) {
 }
 
 /// A key names one request, however it is written.
-fn key(headers: &HeaderMap) {
+fn key(headers: &Headers) {
     match key_in(headers) {
-        Ok(None) => assert!(!headers.contains_key("idempotency-key"), "a key that is there is read or refused"),
+        Ok(None) => assert!(headers.get("idempotency-key").is_none(), "a key that is there is read or refused"),
         Ok(Some(key)) => {
             assert!((1..=255).contains(&key.len()) && key.bytes().all(|it| (b' '..=b'~').contains(&it)), "{key:?}");
-            let mut echo = HeaderMap::new();
-            echo.insert("idempotency-key", HeaderValue::from_str(&echoed(&key)).expect("an echo is a header"));
+            let echo = HeaderValue::from_str(&echoed(&key)).expect("an echo is a header");
+            let echo: Headers = [("idempotency-key", echo.as_bytes())].into_iter().collect();
             assert_eq!(key_in(&echo).ok().flatten(), Some(key), "an echo names the same request");
         }
         Err(problem) => of_the_sender(&problem),
@@ -117,8 +118,8 @@ fn unpacked(coding: Coding, packed: &[u8], bytes: &[u8]) {
     assert!(unpack(coding, &trailing, BODY_BYTES_MAX).is_err(), "nothing follows a packed body");
 }
 
-fn cut(headers: &HeaderMap, body: &[u8], documents: &Documents) {
-    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or("application/json");
+fn cut(headers: &Headers, body: &[u8], documents: &Documents) {
+    let kind = headers.text("content-type").unwrap_or("application/json");
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     assert!(!documents.single || documents.len() == 1, "one event is one document");
     assert!(documents.len() <= EVENTS_MAX, "and a batch has no more than is taken");
@@ -168,16 +169,16 @@ fn json(body: &[u8], documents: &Documents) {
 }
 
 /// A CloudEvent in binary mode has the same attributes and the same data in its structured form.
-fn structured(headers: &HeaderMap, kind: &str, essence: &str, body: &[u8], document: &[u8]) {
+fn structured(headers: &Headers, kind: &str, essence: &str, body: &[u8], document: &[u8]) {
     let members: BTreeMap<String, &RawValue> = serde_json::from_slice(document).expect("the structured form is JSON");
     let text = |name: &str| members.get(name).map(|it| serde_json::from_str::<String>(it.get()).expect("a string"));
     let mut attributes = 0;
-    for (name, value) in headers {
-        let Some(name) = name.as_str().strip_prefix("ce-") else { continue };
+    for (name, value) in headers.beginning_with("ce-") {
+        let name = &name["ce-".len()..];
         attributes += 1;
-        assert_eq!(text(name).expect("every attribute").into_bytes(), percent_decoded(value.as_bytes()), "{name}");
+        assert_eq!(text(name).expect("every attribute").into_bytes(), percent_decoded(value), "{name}");
     }
-    let is_named = headers.contains_key("content-type") && kind != "application/json";
+    let is_named = headers.get("content-type").is_some() && kind != "application/json";
     assert_eq!(text("datacontenttype").as_deref(), is_named.then_some(kind));
     let data = [members.contains_key("data"), members.contains_key("data_base64")];
     let is_json = essence == "application/json" || essence.ends_with("+json");

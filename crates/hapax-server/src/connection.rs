@@ -14,6 +14,7 @@
 pub mod chunks;
 mod door;
 pub mod head;
+pub mod headers;
 pub mod incoming;
 pub(crate) mod pace;
 pub(crate) mod places;
@@ -52,7 +53,7 @@ where
     let stopping = app.stopping();
     let connection = Connection { door: Door::new(io, &app.limits), written: Written::default(), stopping };
     let refused = |status| app.metrics.refused(status);
-    let answer = |head, body| {
+    let answer = |head: Box<Head>, body| {
         let app = Arc::clone(&app);
         async move { app.answer(head, body, peer).await }
     };
@@ -68,7 +69,7 @@ struct Connection<I> {
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Connection<I> {
     /// Answers one request after the other.
-    async fn run<F>(mut self, answer: impl Fn(Head, Incoming) -> F, refused: impl Fn(u16)) -> io::Result<()>
+    async fn run<F>(mut self, answer: impl Fn(Box<Head>, Incoming) -> F, refused: impl Fn(u16)) -> io::Result<()>
     where
         F: Future<Output = Reply>,
     {
@@ -97,11 +98,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Connection<I> {
                     return Ok(());
                 }
             };
-            let Asked { head, is_11, is_last, .. } = *asked;
+            let Asked { head, is_11, is_last, .. } = asked;
             let is_head = head.method == Method::HEAD;
-            let passage = Passage::default();
-            let body = self.door.body(&passage);
-            let Some(mut reply) = self.answered(answer(head, body), &passage).await else { return Ok(()) };
+            let (body, passage) = self.door.body();
+            let Some(mut reply) = self.answered(answer(head, body), passage.as_ref()).await else { return Ok(()) };
             let after = reply.take_after();
             let is_endless = !is_11 && matches!(reply.pieces(), Pieces::Streamed(_));
             let ends = is_last || is_endless || reply.closes() || !self.door.can_go_on() || *self.stopping.borrow();
@@ -118,14 +118,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Connection<I> {
     }
 
     /// Waits for the answer, and reads the body for it. Nothing if the client is gone before.
-    async fn answered(&mut self, answer: impl Future<Output = Reply>, passage: &Passage) -> Option<Reply> {
+    async fn answered(&mut self, answer: impl Future<Output = Reply>, passage: Option<&Passage>) -> Option<Reply> {
         let mut answer = pin!(answer);
         poll_fn(|context| {
             loop {
                 if let Poll::Ready(reply) = answer.as_mut().poll(context) {
                     return Poll::Ready(Some(reply));
                 }
-                let Some(mut lent) = passage.lent() else {
+                let Some((passage, mut lent)) = passage.and_then(|it| it.lent().map(|lent| (it, lent))) else {
                     return self.door.poll_gone(context).map(|()| None);
                 };
                 match self.door.poll_body(context, &mut lent) {

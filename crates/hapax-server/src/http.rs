@@ -150,7 +150,7 @@ impl App {
     }
 
     /// Answers a request from an address. Whatever goes wrong is an answer too.
-    pub async fn answer(self: &Arc<Self>, head: Head, body: Incoming, peer: IpAddr) -> Reply {
+    pub async fn answer(self: &Arc<Self>, head: Box<Head>, body: Incoming, peer: IpAddr) -> Reply {
         let watch = Stopwatch::start();
         let (route, outcome) = self.route(head, body, peer).await;
         let reply = outcome.unwrap_or_else(|problem| Reply::problem(&problem));
@@ -160,7 +160,7 @@ impl App {
 
     async fn route(
         self: &Arc<Self>,
-        head: Head,
+        head: Box<Head>,
         body: Incoming,
         peer: IpAddr,
     ) -> (&'static str, Result<Reply, Problem>) {

@@ -46,7 +46,10 @@ pub struct Inbox {
 #[derive(Debug)]
 struct Door(Arc<Requests>);
 
-type Requests = Queue<About, Waiting>;
+type Requests = Queue<About, Boxed>;
+
+/// What waits is handed on several times, and has four hundred bytes.
+type Boxed = Box<Waiting>;
 
 impl Drop for Door {
     fn drop(&mut self) {
@@ -100,7 +103,7 @@ impl Inbox {
     pub async fn ask(&self, request: Request, held: Held) -> Result<Answer, Problem> {
         let (answer, answered) = oneshot::channel();
         let (about, size) = (About::of(&request.ask), events_of(&request));
-        let waiting = Waiting { request, answer, _held: held };
+        let waiting = Box::new(Waiting { request, answer, _held: held });
         self.door.0.push(Item { about, size, what: waiting }).map_err(|refused| match refused {
             Refused::Full => busy("too many requests wait"),
             Refused::Closed => stopped(),
@@ -291,7 +294,7 @@ impl<S: Store> Writing<S> {
 
     /// Takes a turn. Its answers leave when it is durable, and the next may be taken before that. An error that is returned
     /// is final.
-    fn turn(&mut self, together: &mut Vec<Waiting>) -> Result<(), StoreError> {
+    fn turn(&mut self, together: &mut Vec<Boxed>) -> Result<(), StoreError> {
         let watch = Stopwatch::start();
         let (mut requests, askers): (Vec<_>, Vec<Asker>) =
             together.drain(..).map(|it| (it.request, (it.answer, it._held))).unzip();

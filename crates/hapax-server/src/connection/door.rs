@@ -73,7 +73,7 @@ enum Wait {
 
 /// What came.
 pub(super) enum Came {
-    Request(Box<Asked>),
+    Request(Asked),
     /// What is no request, and why.
     Refused(Problem),
     /// Nothing more.
@@ -137,7 +137,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
     }
 
     /// Looks for the end of a head in what is held.
-    fn look(&mut self) -> Result<Option<Box<Asked>>, Problem> {
+    fn look(&mut self) -> Result<Option<Asked>, Problem> {
         let max = self.limits.header_bytes_max;
         while let Some(more) = memchr(b'\n', &self.held[self.looked_at..]) {
             let end = self.looked_at + more;
@@ -155,7 +155,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
                 break;
             } else {
                 let head = self.held.split_to(self.looked_at).freeze();
-                return head::read(&head).map(|asked| Some(Box::new(asked)));
+                return head::read(&head).map(Some);
             }
         }
         if self.looked_at.max(self.held.len()) > max {
@@ -199,18 +199,22 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
         }
     }
 
-    /// The body of the request whose head was read. If not all of it is here, more goes through the passage.
-    pub(super) fn body(&mut self, passage: &Passage) -> Incoming {
+    /// The body of the request whose head was read, and the passage that it goes through if not all of it is here.
+    pub(super) fn body(&mut self) -> (Incoming, Option<Passage>) {
         let here = self.held.len() as u64;
+        let passing = |length_min| {
+            let passage = Passage::default();
+            (Incoming::passing(length_min, passage.clone()), Some(passage))
+        };
         match &mut self.body {
             Left::Length(length) if *length <= here => {
                 // No longer than what is held.
                 let count = std::mem::take(length) as usize;
                 self.owed = b"";
-                Incoming::here(self.held.split_to(count).freeze())
+                (Incoming::here(self.held.split_to(count).freeze()), None)
             }
-            Left::Length(length) => Incoming::passing(*length, passage.clone()),
-            Left::Chunks(_) | Left::Broken => Incoming::passing(0, passage.clone()),
+            Left::Length(length) => passing(*length),
+            Left::Chunks(_) | Left::Broken => passing(0),
         }
     }
 
@@ -289,6 +293,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Door<I> {
 
     /// Lets pass by what is left of the body. False if it does not come.
     pub(super) async fn pass_by(&mut self) -> bool {
+        if !self.is_unread() {
+            return true;
+        }
         let mut scrap = BytesMut::new();
         let deadline = Instant::now() + self.limits.header_timeout;
         while self.is_unread() {

@@ -5,15 +5,14 @@
 
 use bytes::Bytes;
 use hapax_core::problem::{Problem, ProblemCode};
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{Method, Uri};
+use memchr::memchr;
 
+use super::headers::{Headers, is_same};
 use crate::http::malformed;
 
 /// The most header lines.
 const LINES_MAX: usize = 100;
-/// Room is made for so many headers at once.
-const HEADERS_USUAL: usize = 6;
 
 /// A request without its body.
 #[derive(Clone, Debug)]
@@ -23,7 +22,7 @@ pub struct Head {
     /// With what.
     pub uri: Uri,
     /// What else is said.
-    pub headers: HeaderMap,
+    pub headers: Headers,
 }
 
 /// How the body behind a head is delimited.
@@ -39,7 +38,7 @@ pub enum Framing {
 #[derive(Debug)]
 pub struct Asked {
     /// For whoever answers.
-    pub head: Head,
+    pub head: Box<Head>,
     /// The body that follows.
     pub framing: Framing,
     /// Is it HTTP/1.1, and not 1.0?
@@ -52,38 +51,48 @@ pub struct Asked {
 
 /// Reads a whole head, up to and with the empty line. Every LF in it follows a CR; the door has seen to that.
 pub fn read(bytes: &Bytes) -> Result<Asked, Problem> {
-    let mut lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let (method, uri, is_11) = request_line(bytes, lines.next().unwrap_or_default())?;
-    let mut headers = HeaderMap::with_capacity(HEADERS_USUAL);
+    // The line that begins here, and where the next one does.
+    let line_at = |from: usize| {
+        let end = memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |more| from + more);
+        let line = &bytes[from..end];
+        (line.strip_suffix(b"\r").unwrap_or(line), bytes.len().min(end + 1))
+    };
+    let (line, mut next) = line_at(0);
+    let (method, uri, is_11) = request_line(bytes, line)?;
+    let mut headers = Headers::of(bytes.clone());
     let (mut hosts, mut length, mut is_chunked) = (0, None, false);
     let (mut closes, mut stays, mut expects) = (false, false, false);
-    for (number, line) in lines.take_while(|line| !line.is_empty()).enumerate() {
-        if number == LINES_MAX {
+    loop {
+        let (from, (line, after)) = (next, line_at(next));
+        next = after;
+        if line.is_empty() {
+            break;
+        }
+        if headers.len() == LINES_MAX {
             return Err(too_large(&format!("a request has at most {LINES_MAX} headers")));
         }
-        let (name, value) = header(line)?;
-        let unreadable = || malformed("a header cannot be read");
-        let name = HeaderName::from_bytes(name).map_err(|_| unreadable())?;
-        if name == HOST {
+        let (name, start, value) = header(line)?;
+        let is = |known| is_same(name, known);
+        if is("host") {
             hosts += 1;
-        } else if name == CONTENT_LENGTH {
+        } else if is("content-length") {
             if length.is_some() {
                 return Err(malformed("the request has two Content-Lengths"));
             }
             length = Some(decimal(value).ok_or_else(|| malformed("the Content-Length is not a number"))?);
-        } else if name == TRANSFER_ENCODING {
+        } else if is("transfer-encoding") {
             if is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
                 return Err(malformed("the only Transfer-Encoding is chunked, once"));
             }
             is_chunked = true;
-        } else if name == CONNECTION {
+        } else if is("connection") {
             let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             closes |= words.clone().any(|word| word.eq_ignore_ascii_case(b"close"));
             stays |= words.any(|word| word.eq_ignore_ascii_case(b"keep-alive"));
-        } else if name == EXPECT {
+        } else if is("expect") {
             expects |= value.eq_ignore_ascii_case(b"100-continue");
         }
-        headers.append(name, HeaderValue::from_maybe_shared(bytes.slice_ref(value)).map_err(|_| unreadable())?);
+        headers.add(from..from + name.len(), from + start..from + start + value.len());
     }
     if hosts > 1 || (hosts == 0 && is_11) {
         return Err(malformed("a request has one Host"));
@@ -95,7 +104,7 @@ pub fn read(bytes: &Bytes) -> Result<Asked, Problem> {
         (length, false) => Framing::Length(length.unwrap_or(0)),
     };
     let is_last = closes || !is_11 && !stays;
-    Ok(Asked { head: Head { method, uri, headers }, framing, is_11, is_last, expects: expects && is_11 })
+    Ok(Asked { head: Box::new(Head { method, uri, headers }), framing, is_11, is_last, expects: expects && is_11 })
 }
 
 /// More than is taken.
@@ -133,23 +142,26 @@ fn request_line(head: &Bytes, line: &[u8]) -> Result<(Method, Uri, bool), Proble
 
 /// A path as nearly all are, which nobody reads in two ways.
 fn is_plain_path(target: &[u8]) -> bool {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
-    target.starts_with(b"/") && target.iter().all(is_plain)
+    target.starts_with(b"/") && target.iter().all(|byte| PLAIN[usize::from(*byte)])
 }
 
-/// Name and value of a header.
-fn header(line: &[u8]) -> Result<(&[u8], &[u8]), Problem> {
-    let colon = line.iter().position(|byte| *byte == b':').ok_or_else(|| malformed("a header has no colon"))?;
-    let (name, value) = (&line[..colon], &line[colon + 1..]);
-    // Also what continues the line before, and whitespace before the colon.
-    if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
-        return Err(malformed("the name of a header is no word"));
+/// Name and value of a header, and where in its line the value begins.
+fn header(line: &[u8]) -> Result<(&[u8], usize, &[u8]), Problem> {
+    // A colon is no part of a word.
+    let end = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
+    if end == 0 || line.get(end) != Some(&b':') {
+        // Also what continues the line before, and whitespace before the colon.
+        let has_colon = line.contains(&b':');
+        return Err(malformed(if has_colon { "the name of a header is no word" } else { "a header has no colon" }));
     }
-    let is_text = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
-    if !value.iter().all(is_text) {
+    let (name, value) = (&line[..end], &line[end + 1..]);
+    // All bytes are looked at, because that is done many at a time.
+    let is_text = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7f);
+    if !value.iter().fold(true, |so_far, byte| so_far & is_text(*byte)) {
         return Err(malformed("a header contains a control character"));
     }
-    Ok((name, value.trim_ascii()))
+    let value = value.trim_ascii_start();
+    Ok((name, line.len() - value.len(), value.trim_ascii_end()))
 }
 
 fn decimal(digits: &[u8]) -> Option<u64> {
@@ -162,8 +174,11 @@ fn is_token(byte: u8) -> bool {
 }
 
 /// Which bytes a word is made of. Every byte of every name of a header is looked up here.
-const TOKEN: [bool; 256] = {
-    let marks = b"!#$%&'*+-.^_`|~";
+const TOKEN: [bool; 256] = letters_digits_and(b"!#$%&'*+-.^_`|~");
+/// Which bytes a usual path is made of.
+const PLAIN: [bool; 256] = letters_digits_and(b"/-._~");
+
+const fn letters_digits_and(marks: &[u8]) -> [bool; 256] {
     let (mut table, mut byte, mut mark) = ([false; 256], 0, 0);
     while byte < 256 {
         table[byte] = (byte as u8).is_ascii_alphanumeric();
@@ -174,7 +189,7 @@ const TOKEN: [bool; 256] = {
         mark += 1;
     }
     table
-};
+}
 
 #[cfg(test)]
 mod tests;

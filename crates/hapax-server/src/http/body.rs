@@ -11,12 +11,11 @@ use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use hapax_core::problem::{Problem, ProblemCode};
-use http::HeaderMap;
-use http::header::CONTENT_ENCODING;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{App, BrokenOff, Call, malformed};
 use crate::config::Limits;
+use crate::connection::headers::{Headers, text};
 use crate::connection::incoming::Incoming;
 use crate::connection::pace::Pace;
 use crate::writer::busy;
@@ -58,9 +57,17 @@ pub(super) async fn read(app: &App, call: &mut Call) -> Result<Unpacked, Problem
         return Err(too_large(max));
     }
     let mut share = Share::new(&app.memory)?;
-    let late = |_| too_late("the body did not arrive in time");
-    let reading = collect(&mut call.body, &app.limits, &mut share);
-    let packed = tokio::time::timeout(app.limits.body_timeout, reading).await.map_err(late)??;
+    let packed = match call.body.whole() {
+        Some(whole) => {
+            share.grow(whole.len())?;
+            whole
+        }
+        None => {
+            let late = |_| too_late("the body did not arrive in time");
+            let reading = collect(&mut call.body, &app.limits, &mut share);
+            tokio::time::timeout(app.limits.body_timeout, reading).await.map_err(late)??
+        }
+    };
     let bytes = match coding {
         Coding::Plain => packed,
         Coding::Gzip | Coding::Zstd => {
@@ -111,9 +118,9 @@ fn too_late(detail: &str) -> Problem {
 }
 
 /// The one coding that the headers name.
-pub fn coding_of(headers: &HeaderMap) -> Result<Coding, Problem> {
-    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
-    let first = codings.next().map(|value| value.to_str().unwrap_or("?").trim().to_ascii_lowercase());
+pub fn coding_of(headers: &Headers) -> Result<Coding, Problem> {
+    let mut codings = headers.all("content-encoding");
+    let first = codings.next().map(|value| text(value).unwrap_or("?").trim().to_ascii_lowercase());
     let unknown = || {
         let detail = "a body is plain, or has one coding: gzip or zstd";
         Problem::new(ProblemCode::UnsupportedMediaType, detail)
@@ -132,10 +139,6 @@ pub fn coding_of(headers: &HeaderMap) -> Result<Coding, Problem> {
 /// The bytes as they come, if they come quickly enough.
 async fn collect(body: &mut Incoming, limits: &Limits, share: &mut Share) -> Result<Bytes, Problem> {
     let max = limits.body_bytes_max;
-    if let Some(whole) = body.whole() {
-        share.grow(whole.len())?;
-        return Ok(whole);
-    }
     let announced = usize::try_from(body.length_min()).unwrap_or(max).min(max);
     let mut pace = Pace::new(limits.body_rate_window, limits.body_rate_min);
     let mut all = BytesMut::new();

@@ -9,11 +9,11 @@ use hapax_core::event::Digest;
 use hapax_core::problem::{Problem, ProblemCode};
 use hapax_core::time::Time;
 use hapax_store::seam::{HandlerKey, StreamKey};
-use http::header::AUTHORIZATION;
 use percent_encoding::percent_decode_str;
 
 use super::{App, Route, invalid, malformed, unread};
 use crate::connection::head::Head;
+use crate::connection::headers::text;
 use crate::connection::incoming::Incoming;
 use crate::keys;
 use crate::rate::Account;
@@ -24,7 +24,7 @@ pub struct Call {
     /// Its row.
     pub route: &'static Route,
     /// Line and headers.
-    pub head: Head,
+    pub head: Box<Head>,
     /// The body, not yet read.
     pub body: Incoming,
     /// When it came. Read once.
@@ -56,7 +56,7 @@ impl Call {
         app: &App,
         route: &'static Route,
         params: Vec<(&'static str, String)>,
-        head: Head,
+        head: Box<Head>,
         body: Incoming,
         who: Who,
     ) -> Result<Self, Problem> {
@@ -66,8 +66,10 @@ impl Call {
         {
             return Err(forbidden(&format!("a key with the role {} does not allow this", who.access.role)));
         }
-        let decode = |(name, value): (&'static str, String)| decoded(&value).map(|value| (name, value));
-        let params = params.into_iter().map(decode).collect::<Result<_, _>>()?;
+        let mut params = params;
+        for (_, value) in &mut params {
+            decode(value)?;
+        }
         let query = parse_query(head.uri.query().unwrap_or_default(), route)?;
         let Who { tenant, access, key, hash, rates: _ } = who;
         let call = Self { route, head, body, now, tenant, access, key, account: None, hash, params, query };
@@ -144,8 +146,9 @@ impl Call {
 
     /// The stream in the path, and the contract in force.
     pub fn version(&self, app: &App) -> Result<(StreamKey, Version), Problem> {
-        let (stream, mut versions) = self.versions(app)?;
-        versions.pop().map(|version| (stream, version)).ok_or_else(|| no_stream(self.param("stream")))
+        let stream = self.stream();
+        let version = app.reader.version(&stream).map_err(unread)?;
+        version.map(|version| (stream, version)).ok_or_else(|| no_stream(self.param("stream")))
     }
 
     /// The handler in the path.
@@ -173,7 +176,7 @@ impl Call {
 
     /// A header that is text.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.headers.get(name).and_then(|value| value.to_str().ok())
+        self.head.headers.text(name)
     }
 
     /// What the caller would rather read.
@@ -194,7 +197,7 @@ pub(super) struct Who {
 impl Who {
     /// Whoever the key says; everybody where none is needed.
     pub(super) fn of(app: &App, head: &Head, deed: Option<Deed>) -> Result<Self, Problem> {
-        let header = head.headers.get(AUTHORIZATION);
+        let header = head.headers.get("authorization");
         if deed.is_none() || !app.reader.needs_keys().map_err(unread)? {
             let (tenant, access, rates) = (Arc::from(DEFAULT_TENANT), Access::admin(), Rates::default());
             return Ok(Self { tenant, access, key: None, rates, hash: None });
@@ -203,7 +206,7 @@ impl Who {
             return Err(Problem::new(ProblemCode::KeyRequired, "send the key as `Authorization: Bearer KEY`"));
         };
         let unknown = || Problem::new(ProblemCode::KeyInvalid, "the key is unknown or revoked");
-        let (scheme, secret) = header.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(unknown)?;
+        let (scheme, secret) = text(header).and_then(|text| text.split_once(' ')).ok_or_else(unknown)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Problem::new(ProblemCode::KeyRequired, "send the key as `Authorization: Bearer KEY`"));
         }
@@ -234,12 +237,20 @@ pub(super) fn checked_name<'n>(name: &'n str, of: &str) -> Result<&'n str, Probl
     if is_name(name) { Ok(name) } else { Err(invalid(format!("{name:?} is no name for a {of}: {rule}"))) }
 }
 
-fn decoded(text: &str) -> Result<String, Problem> {
+/// Decodes a part of the address where it stands. Most have nothing to decode; what cannot be in one was refused with its head.
+fn decode(text: &mut String) -> Result<(), Problem> {
+    if !text.contains('%') {
+        return Ok(());
+    }
     if !is_percent_encoded(text.as_bytes()) {
         return Err(malformed("the address has a % without two digits behind it"));
     }
-    let text = percent_decode_str(text).decode_utf8().map_err(|_| malformed("the address is not UTF-8"))?;
-    if text.contains('\0') { Err(malformed("the address contains U+0000")) } else { Ok(text.into_owned()) }
+    let plain = percent_decode_str(text).decode_utf8().map_err(|_| malformed("the address is not UTF-8"))?;
+    if plain.contains('\0') {
+        return Err(malformed("the address contains U+0000"));
+    }
+    *text = plain.into_owned();
+    Ok(())
 }
 
 /// Has every `%` its two digits?
@@ -253,7 +264,9 @@ fn parse_query(query: &str, route: &Route) -> Result<Vec<(String, String)>, Prob
     let mut found: Vec<(String, String)> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, value) = (decoded(&name.replace('+', " "))?, decoded(&value.replace('+', " "))?);
+        let (mut name, mut value) = (name.replace('+', " "), value.replace('+', " "));
+        decode(&mut name)?;
+        decode(&mut value)?;
         if !route.takes.iter().any(|(known, _)| *known == name) {
             let known: Vec<_> = route.takes.iter().map(|(name, _)| *name).collect();
             let known =

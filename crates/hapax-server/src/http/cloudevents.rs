@@ -3,20 +3,20 @@
 //! `Content-Type: application/json` is what the absence of `datacontenttype` means, so it is not written.
 
 use hapax_core::problem::Problem;
-use http::HeaderMap;
 use percent_encoding::percent_decode;
 use serde_json::value::RawValue;
 
 use super::call::is_percent_encoded;
 use super::malformed;
+use crate::connection::headers::Headers;
 
 /// Is this a CloudEvent in binary mode?
-pub fn is_binary(headers: &HeaderMap) -> bool {
-    headers.contains_key("ce-specversion") || headers.contains_key("ce-id")
+pub fn is_binary(headers: &Headers) -> bool {
+    headers.get("ce-specversion").is_some() || headers.get("ce-id").is_some()
 }
 
 /// The structured form.
-pub fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -> Result<Vec<u8>, Problem> {
+pub fn structured(headers: &Headers, kind: Option<&str>, body: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut out = vec![b'{'];
     let mut member = |name: &str, value: &str| {
         if out.len() > 1 {
@@ -27,10 +27,8 @@ pub fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -> Resul
         out.extend_from_slice(value.as_bytes());
     };
     // In the order of their names, so that one event has one form.
-    let mut attributes: Vec<(&str, &[u8])> = headers
-        .iter()
-        .filter_map(|(name, value)| name.as_str().strip_prefix("ce-").map(|name| (name, value.as_bytes())))
-        .collect();
+    let mut attributes: Vec<(String, &[u8])> =
+        headers.beginning_with("ce-").map(|(name, value)| (name["ce-".len()..].to_owned(), value)).collect();
     attributes.sort();
     for pair in attributes.windows(2) {
         if pair[0].0 == pair[1].0 {
@@ -38,7 +36,7 @@ pub fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -> Resul
         }
     }
     for (name, value) in attributes {
-        if matches!(name, "data" | "data_base64" | "datacontenttype") {
+        if matches!(&*name, "data" | "data_base64" | "datacontenttype") {
             return Err(malformed(format!("ce-{name} is no attribute of a CloudEvent in binary mode")));
         }
         if !is_percent_encoded(value) {
@@ -46,7 +44,7 @@ pub fn structured(headers: &HeaderMap, kind: Option<&str>, body: &[u8]) -> Resul
         }
         let value = percent_decode(value).decode_utf8();
         let value = value.map_err(|_| malformed(format!("the header ce-{name} is not UTF-8")))?;
-        member(name, &quoted(&value));
+        member(&name, &quoted(&value));
     }
     let essence = kind.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
     if let Some(kind) = kind.filter(|kind| *kind != "application/json") {

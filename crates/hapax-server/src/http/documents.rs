@@ -9,11 +9,11 @@ use std::borrow::Cow;
 
 use hapax_core::json::{Batch, NoBatch, Node};
 use hapax_core::problem::{Problem, ProblemCode};
-use http::HeaderMap;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{cloudevents, malformed};
+use crate::connection::headers::Headers;
 
 /// The documents of a request.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ enum Form<'b> {
 
 impl<'b> Documents<'b> {
     /// A body cut up as its headers say, into at most so many.
-    pub fn of(headers: &HeaderMap, body: &'b [u8], max: usize) -> Result<Self, Problem> {
+    pub fn of(headers: &Headers, body: &'b [u8], max: usize) -> Result<Self, Problem> {
         let kind = kind(headers);
         match essence(kind).as_deref() {
             Some("application/cloudevents-batch+json") => Self::array(body, max)?.of_cloud_events(),
@@ -53,7 +53,7 @@ impl<'b> Documents<'b> {
     }
 
     /// Do its headers say that a body is plain JSON?
-    pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    pub(super) fn is_json(headers: &Headers) -> bool {
         matches!(essence(kind(headers)).as_deref(), Some("application/json") | None) && !cloudevents::is_binary(headers)
     }
 
@@ -156,8 +156,8 @@ impl<'b> Documents<'b> {
 }
 
 /// What a body is, as its headers say.
-fn kind(headers: &HeaderMap) -> Option<&str> {
-    headers.get("content-type").and_then(|kind| kind.to_str().ok())
+fn kind(headers: &Headers) -> Option<&str> {
+    headers.text("content-type")
 }
 
 /// The same without its parameters.

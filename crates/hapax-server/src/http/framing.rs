@@ -7,10 +7,9 @@
 use std::net::IpAddr;
 
 use hapax_core::problem::{Problem, ProblemCode};
-use http::HeaderMap;
-use http::header::{HOST, ORIGIN};
 
 use crate::connection::head::Head;
+use crate::connection::headers::{Headers, text};
 
 /// Refuses what a page of another site may have sent, where no keys are needed. Whether they are is asked only of what
 /// looks like it: the store may have to be asked, and may be slow or away.
@@ -34,9 +33,9 @@ pub(super) fn check(
 
 /// Is it asked by a name that is its own?
 fn is_known(head: &Head, hosts: &[String]) -> bool {
-    let written = match (head.uri.authority(), head.headers.get(HOST)) {
+    let written = match (head.uri.authority(), head.headers.get("host")) {
         (Some(authority), _) => authority.as_str(),
-        (None, Some(host)) => host.to_str().unwrap_or("?"),
+        (None, Some(host)) => text(host).unwrap_or("?"),
         // Only HTTP/1.0 gets here without one, and no browser speaks that.
         (None, None) => return true,
     };
@@ -45,18 +44,21 @@ fn is_known(head: &Head, hosts: &[String]) -> bool {
         None => written.split(':').next().unwrap_or_default(),
     };
     let name = name.strip_suffix('.').unwrap_or(name);
+    // It ends so, and there is nothing before that, or a dot.
     let is_local = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        name == "localhost" || name.ends_with(".localhost")
+        let before = name.len().checked_sub("localhost".len()).and_then(|at| name.split_at_checked(at));
+        before.is_some_and(|(before, last)| {
+            last.eq_ignore_ascii_case("localhost") && (before.is_empty() || before.ends_with('.'))
+        })
     };
-    name.parse::<IpAddr>().is_ok() || is_local(name) || hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
+    is_local(name) || name.parse::<IpAddr>().is_ok() || hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
 }
 
 /// Does a browser say that a page of another site sent it here?
-fn is_foreign(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else { return false };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let origin = origin.to_str().unwrap_or_default();
+fn is_foreign(headers: &Headers) -> bool {
+    let Some(origin) = headers.get("origin") else { return false };
+    let host = headers.text("host").unwrap_or_default();
+    let origin = text(origin).unwrap_or_default();
     let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     own != Some(host)
 }

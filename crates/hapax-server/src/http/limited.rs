@@ -11,11 +11,10 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hapax_core::access::{Deed, Rates};
 use hapax_core::problem::{Problem, ProblemCode};
-use http::HeaderMap;
-use http::header::EXPECT;
 
 use super::call::Who;
 use super::{App, Call, Reply, Route};
+use crate::connection::headers::Headers;
 use crate::connection::incoming::Incoming;
 use crate::rate::{Account, Payer, TooMany};
 
@@ -81,9 +80,9 @@ fn seconds(wait: Duration) -> u64 {
 }
 
 /// Lets a body pass by that nobody will read. Who is cut off while sending may never see the answer.
-pub(super) async fn discard(app: &App, headers: &HeaderMap, mut body: Incoming) {
+pub(super) async fn discard(app: &App, headers: &Headers, mut body: Incoming) {
     // Who asks first does not send before the answer.
-    if headers.contains_key(EXPECT) {
+    if headers.get("expect").is_some() {
         return;
     }
     let mut left = app.limits.body_bytes_max;

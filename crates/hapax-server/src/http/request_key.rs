@@ -5,10 +5,10 @@ use std::sync::Arc;
 use hapax_core::problem::Problem;
 use hapax_store::seam::RequestKey;
 use hapax_store::turn::RequestId;
-use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
 
 use super::{Call, malformed};
+use crate::connection::headers::{Headers, text};
 
 /// The header of the draft standard, and the one that came before it.
 const NAMES: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
@@ -24,11 +24,11 @@ pub(super) fn key_of(call: &Call) -> Result<Option<String>, Problem> {
 }
 
 /// The one key that the headers name, if they do.
-pub fn key_in(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub fn key_in(headers: &Headers) -> Result<Option<String>, Problem> {
     let mut found: Option<String> = None;
     for name in NAMES {
-        for value in headers.get_all(name) {
-            let text = value.to_str().map_err(|_| malformed("the Idempotency-Key is not ASCII"))?;
+        for value in headers.all(name) {
+            let text = text(value).ok_or_else(|| malformed("the Idempotency-Key is not ASCII"))?;
             let key = unquoted(text.trim())?;
             if found.as_ref().is_some_and(|other| *other != key) {
                 return Err(malformed("the request has two Idempotency-Keys"));
@@ -72,10 +72,10 @@ pub(super) fn identify(call: &Call, key: &str, body: &[u8]) -> RequestId {
     let mut hasher = Sha256::new();
     let overrides = OVERRIDES.map(|name| call.header(name).unwrap_or_default());
     let kind = call.header("content-type").unwrap_or_default();
-    let mut ce: Vec<_> = call.head.headers.iter().filter(|(name, _)| name.as_str().starts_with("ce-")).collect();
-    ce.sort_by_key(|(name, _)| name.as_str());
+    let mut ce: Vec<_> = call.head.headers.beginning_with("ce-").collect();
+    ce.sort_by(|(one, _), (other, _)| one.cmp(other));
     let texts = [call.head.uri.query().unwrap_or_default(), kind, overrides[0], overrides[1]];
-    let headers = ce.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
+    let headers = ce.iter().flat_map(|(name, value)| [name.as_bytes(), *value]);
     for part in texts.iter().map(|text| text.as_bytes()).chain(headers).chain([body]) {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);

@@ -73,7 +73,13 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
 
 /// Finds the row of a request.
 pub struct Router {
-    paths: matchit::Router<Vec<&'static Route>>,
+    paths: matchit::Router<Address>,
+}
+
+/// The rows of one path, and the names of what varies in it.
+struct Address {
+    rows: Vec<&'static Route>,
+    names: Vec<&'static str>,
 }
 
 /// A row, and what stands in its variable places, as written.
@@ -99,7 +105,8 @@ impl Router {
         }
         let mut paths = matchit::Router::new();
         for (path, rows) in by_path {
-            paths.insert(path, rows).expect("the table of routes does not contradict itself");
+            let names = path.split(['{', '}']).skip(1).step_by(2).map(|name| name.trim_start_matches('*')).collect();
+            paths.insert(path, Address { rows, names }).expect("the table of routes does not contradict itself");
         }
         Self { paths }
     }
@@ -112,14 +119,16 @@ impl Router {
         };
         // Whoever may GET may ask for the headers alone.
         let wanted = if method == Method::HEAD { "GET" } else { method.as_str() };
-        let Some(route) = found.value.iter().find(|route| route.method == wanted) else {
-            let allowed: Vec<_> = found.value.iter().map(|route| route.method).collect();
+        let Address { rows, names } = found.value;
+        let Some(route) = rows.iter().find(|route| route.method == wanted) else {
+            let allowed: Vec<_> = rows.iter().map(|route| route.method).collect();
             let allowed = allowed.join(", ");
             let problem = Problem::new(ProblemCode::MethodNotAllowed, format!("this address takes {allowed}"));
             return Err(Reply::problem(&problem).with("allow", allowed));
         };
-        let names = route.path.split(['{', '}']).skip(1).step_by(2).map(|name| name.trim_start_matches('*'));
-        let params = names.filter_map(|name| found.params.get(name).map(|value| (name, value.to_owned()))).collect();
+        // Both are in the order of the path.
+        let params =
+            names.iter().zip(found.params.iter()).map(|(name, (_, value))| (*name, value.to_owned())).collect();
         Ok(Found { route, params })
     }
 }

@@ -46,6 +46,13 @@ pub(super) fn tell(stream: &str, trace: &str, receipts: &[Receipt]) {
     }
 }
 
+/// Is there nothing to be said of this event, which came alone?
+pub(super) fn is_silent(receipt: &Receipt) -> bool {
+    let Kind { class, verdict, .. } = Kind::of(receipt);
+    (class, verdict) == (LogClass::Info, Verdict::Accepted)
+        && !tracing::enabled!(target: "hapax::accepted", Level::INFO)
+}
+
 /// What events have in common that share a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Kind {

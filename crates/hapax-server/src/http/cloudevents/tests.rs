@@ -1,12 +1,7 @@
-use http::header::{HeaderName, HeaderValue};
-
 use super::*;
 
 fn check(headers: &[(&'static str, &str)], kind: Option<&str>, body: &[u8], expect: &str) {
-    let pair = |(name, value): &(&'static str, &str)| {
-        (HeaderName::from_static(name), HeaderValue::from_bytes(value.as_bytes()).expect("a header"))
-    };
-    let headers: HeaderMap = headers.iter().map(pair).collect();
+    let headers: Headers = headers.iter().copied().collect();
     let found = structured(&headers, kind, body)
         .map_or_else(|it| it.code.to_owned(), |it| String::from_utf8_lossy(&it).into_owned());
     assert_eq!(found, expect);

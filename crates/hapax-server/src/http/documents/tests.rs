@@ -68,8 +68,7 @@ fn a_batch_is_read_no_further_than_its_limit() {
 
 #[test]
 fn a_cloudevent_is_one_event_whatever_it_looks_like() {
-    let mut headers = HeaderMap::new();
-    headers.insert("content-type", http::header::HeaderValue::from_static("application/cloudevents+json"));
+    let headers: Headers = [("content-type", "application/cloudevents+json")].into_iter().collect();
     for body in [r#"{"id":"1"}"#, r#"{"events":[{"id":"1"},{"id":"2"}]}"#, r#"[{"id":"1"},{"id":"2"}]"#, "[]"] {
         let found = Documents::of(&headers, body.as_bytes(), 10).expect("JSON");
         assert!(found.single, "{body}");
