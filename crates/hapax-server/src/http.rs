@@ -52,7 +52,8 @@ use crate::connection::head::Head;
 use crate::connection::incoming::Incoming;
 use crate::metrics::Metrics;
 use crate::rate::Rating;
-use crate::threads::Beside;
+use crate::threads::awake::Awake;
+use crate::threads::{self, Beside};
 use crate::writer::Inbox;
 pub use call::Call;
 use call::Who;
@@ -81,6 +82,8 @@ pub struct App {
     pub under_way: under_way::UnderWay,
     /// A thread for the second half of a large batch, if there is a processor for it.
     pub beside: Option<Beside>,
+    /// What keeps the processors awake for small requests, where that is worth it.
+    pub awake: Option<Awake>,
     /// Places for bodies that are unpacked.
     pub unpacking: Semaphore,
     /// Places for followers.
@@ -125,6 +128,7 @@ impl App {
             memory,
             under_way,
             beside: Beside::start(),
+            awake: threads::awake(),
             unpacking,
             followers,
             asking,

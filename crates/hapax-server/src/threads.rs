@@ -4,6 +4,8 @@
 //! threads of a server take turns on one processor, and the next one has nothing to do. Bound, each has its own. If
 //! something else takes a processor, what waits there is taken over by the other threads.
 
+pub mod awake;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -11,6 +13,8 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use tokio::runtime::{Builder, Runtime};
+
+use self::awake::Awake;
 
 /// The runtime of a server. There are two threads at least: while one waits for the disk another goes on.
 pub fn runtime(bound: bool) -> std::io::Result<Runtime> {
@@ -44,6 +48,11 @@ pub fn runtime(bound: bool) -> std::io::Result<Runtime> {
 
 /// What the process could use before any of its threads was bound; none as long as none is.
 static ALL: OnceLock<CpuSet> = OnceLock::new();
+
+/// What keeps the processors awake, where each has a thread of its own.
+pub fn awake() -> Option<Awake> {
+    ALL.get().and_then(|all| Awake::start(&processors(all)))
+}
 
 /// A thread beside those that work, for a part of what one of them has to do.
 #[derive(Debug)]

@@ -24,6 +24,7 @@ use super::told::{is_silent, tell};
 use super::under_way::Mark;
 use super::{App, Call, Reply, body, limited, unread};
 use crate::clock::{random, spare};
+use crate::threads::awake::Awake;
 use crate::writer::Held;
 
 pub(super) const ROUTES: &[Route] = &[Route {
@@ -77,7 +78,9 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let caller = terms.caller.clone();
     let submission = Submission { stream, documents: unread, events: Arc::new(events), terms, single, event_bytes_max };
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
+    let small = app.awake.as_ref().filter(|_| single).map(Awake::begin);
     let answer = app.inbox.ask(request, held).await?;
+    drop(small);
     if !dry_run {
         app.metrics.receipts(&call.tenant, call.param("stream"), answer.receipts());
     }
