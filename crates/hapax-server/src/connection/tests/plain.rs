@@ -107,15 +107,7 @@ fn read_head(head: &[u8]) -> Option<(Seen, bool, Option<usize>)> {
         ([], [coding]) if coding.eq_ignore_ascii_case(b"chunked") && !is_10 => None,
         (_, _) => return None,
     };
-    // Header maps keep the order of names by their first place.
-    let mut order: Vec<String> = Vec::new();
-    for (name, _) in &headers {
-        if !order.contains(name) {
-            order.push(name.clone());
-        }
-    }
-    let sorted = order.iter().flat_map(|name| all(name).into_iter().map(|value| (name.clone(), value)));
-    let seen = Seen { line: format!("{method} {uri}"), headers: sorted.collect(), body: None };
+    let seen = Seen { line: format!("{method} {uri}"), headers, body: None };
     Some((seen, is_10, length))
 }
 
