@@ -20,7 +20,7 @@ use thread_priority::{
 
 /// So many small requests are worth it. Fewer leave a processor idle however quickly it wakes.
 const MANY: usize = 8;
-/// A machine with more processors than this has one that is awake.
+/// On a machine with more processors one is more likely awake anyway, and to keep all of them so takes more power. Measured with two.
 const PROCESSORS_MAX: usize = 4;
 /// How often it is looked whether something came before it is quiet: about a fifth of a millisecond, as long as a sync takes.
 const QUIET_LOOKS: u32 = 128;
