@@ -218,8 +218,9 @@ impl Metrics {
         self.claims.get_or_create(&DecisionLabels { decision: decision.to_owned() }).inc();
     }
 
-    /// Events were judged. Counted up per request, because a label costs more than an event.
-    pub fn receipts(&self, tenant: &str, stream: &str, receipts: &[Receipt]) {
+    /// Events of a stream were judged. Counted up per turn, because a label costs more than an event.
+    pub fn receipts<'r>(&self, key: &StreamKey, receipts: impl IntoIterator<Item = &'r Receipt>) {
+        let StreamKey { tenant, stream } = key;
         let mut tally: Vec<((Verdict, Option<Code>), u64)> = Vec::new();
         let mut marks = [0_u64; Mark::ALL.len()];
         let mut lateness = Spread::default();
@@ -238,14 +239,13 @@ impl Metrics {
         }
         self.lateness_seconds.add(&lateness);
         for ((verdict, code), count) in tally {
-            let (verdict, code) = (verdict.name(), code.map_or("", Code::name));
-            let labels = VerdictLabels { tenant: tenant.to_owned(), stream: stream.to_owned(), verdict, code };
+            let (tenant, stream) = (tenant.to_string(), stream.to_string());
+            let labels = VerdictLabels { tenant, stream, verdict: verdict.name(), code: code.map_or("", Code::name) };
             self.events.get_or_create(&labels).inc_by(count);
         }
         for (mark, count) in Mark::ALL.iter().zip(marks).filter(|(_, count)| *count > 0) {
-            self.marks
-                .get_or_create(&MarkLabels { tenant: tenant.to_owned(), stream: stream.to_owned(), mark: mark.name() })
-                .inc_by(count);
+            let labels = MarkLabels { tenant: tenant.to_string(), stream: stream.to_string(), mark: mark.name() };
+            self.marks.get_or_create(&labels).inc_by(count);
         }
     }
 

@@ -86,7 +86,7 @@ impl About {
 struct Waiting {
     request: Request,
     answer: oneshot::Sender<Result<Answer, Problem>>,
-    _held: Held,
+    held: Held,
 }
 
 /// What a request holds until it was answered, whether or not its caller is still there.
@@ -103,7 +103,7 @@ impl Inbox {
     pub async fn ask(&self, request: Request, held: Held) -> Result<Answer, Problem> {
         let (answer, answered) = oneshot::channel();
         let (about, size) = (About::of(&request.ask), events_of(&request));
-        let waiting = Box::new(Waiting { request, answer, _held: held });
+        let waiting = Box::new(Waiting { request, answer, held });
         self.door.0.push(Item { about, size, what: waiting }).map_err(|refused| match refused {
             Refused::Full => busy("too many requests wait"),
             Refused::Closed => stopped(),
@@ -255,8 +255,31 @@ struct Writing<S> {
     after: Arc<After>,
 }
 
-/// One whose turn is taken: where the answer goes, and what is let go before.
-type Asker = (oneshot::Sender<Result<Answer, Problem>>, Held);
+/// One whose turn is taken.
+struct Asker {
+    /// Where the answer goes.
+    answer: oneshot::Sender<Result<Answer, Problem>>,
+    /// What is let go before.
+    held: Held,
+    /// The stream whose events are counted.
+    counted: Option<StreamKey>,
+}
+
+impl Asker {
+    fn split(waiting: Boxed) -> (Request, Self) {
+        let Waiting { request, answer, held } = *waiting;
+        let submission = if let Ask::Submit(submission) = &request.ask { Some(submission) } else { None };
+        let counted = submission.filter(|it| !it.terms.dry_run).map(|it| it.stream.clone());
+        (request, Self { answer, held, counted })
+    }
+
+    fn tell(self, answer: Result<Answer, Problem>) {
+        // Free before the answer is out: who has it may send the same request again.
+        drop(self.held);
+        // Whoever asked may have gone; what was decided stands.
+        _ = self.answer.send(answer);
+    }
+}
 
 impl<S: Store> Writing<S> {
     fn run(&mut self) -> Option<StoreError> {
@@ -296,8 +319,7 @@ impl<S: Store> Writing<S> {
     /// is final.
     fn turn(&mut self, together: &mut Vec<Boxed>) -> Result<(), StoreError> {
         let watch = Stopwatch::start();
-        let (mut requests, askers): (Vec<_>, Vec<Asker>) =
-            together.drain(..).map(|it| (it.request, (it.answer, it._held))).unzip();
+        let (mut requests, askers): (Vec<_>, Vec<Asker>) = together.drain(..).map(Asker::split).unzip();
         let mut askers = askers.into_iter();
         if let Err(error) = self.tenants(&requests) {
             return self.after.refused(askers, error);
@@ -369,9 +391,20 @@ impl After {
         self.metrics.turn(events, watch.seconds());
         self.turned.send_modify(|turns| *turns += 1);
         *self.said() = None;
+        self.count(&askers, &answers);
         let mut answers = answers.into_iter();
         for asker in askers {
-            tell(asker, answers.next().ok_or_else(|| busy("the turn left this request out")));
+            asker.tell(answers.next().ok_or_else(|| busy("the turn left this request out")));
+        }
+    }
+
+    /// Counts what was decided, streams apart.
+    fn count(&self, askers: &[Asker], answers: &[Answer]) {
+        let decided: Vec<_> = askers.iter().map(|asker| asker.counted.as_ref()).zip(answers).collect();
+        for alike in decided.chunk_by(|(one, _), (other, _)| one == other) {
+            if let [(Some(stream), _), ..] = alike {
+                self.metrics.receipts(stream, alike.iter().flat_map(|(_, answer)| answer.receipts()));
+            }
         }
     }
 
@@ -379,7 +412,7 @@ impl After {
     fn refused(&self, askers: impl Iterator<Item = Asker>, error: StoreError) -> Result<(), StoreError> {
         let problem = problem_of(&error);
         self.turned.send_modify(|turns| *turns += 1);
-        askers.for_each(|asker| tell(asker, Err(problem.clone())));
+        askers.for_each(|asker| asker.tell(Err(problem.clone())));
         let before = self.said().replace(error.clone());
         if before.as_ref() != Some(&error) {
             tracing::error!(%error, "a turn failed");
@@ -399,13 +432,6 @@ impl After {
     fn said(&self) -> MutexGuard<'_, Option<StoreError>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn tell((sender, held): Asker, answer: Result<Answer, Problem>) {
-    // Free before the answer is out: who has it may send the same request again.
-    drop(held);
-    // Whoever asked may have gone; what was decided stands.
-    _ = sender.send(answer);
 }
 
 fn is_final(error: &StoreError) -> bool {

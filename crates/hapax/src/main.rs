@@ -16,6 +16,7 @@ mod handlers;
 mod key_store;
 mod keys;
 mod lanes;
+mod log;
 mod migrate;
 mod outcome;
 mod pages;

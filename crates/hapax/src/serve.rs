@@ -22,6 +22,7 @@ use hapax_store::seam::{Store, StoreError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::block_in_place;
 
+use crate::log;
 use crate::outcome::Outcome;
 use crate::pages;
 use crate::place::Place;
@@ -43,7 +44,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let resolved = self.settings.resolve()?;
-        start_log(&resolved.log, resolved.json_log)?;
+        let _log = log::start(&resolved.log, resolved.json_log)?;
         let runtime = threads::runtime(resolved.bound).context("cannot start the runtime")?;
         let scheme = if resolved.server.tls.is_some() { "https" } else { "http" };
         let said = |address| eprintln!("hapax: listening on {scheme}://{address}, the ledger is in {}", resolved.store);
@@ -204,14 +205,6 @@ fn open_with(place: &Path, options: Options) -> anyhow::Result<Embedded<RealDisk
         tracing::warn!(?cut, "a commit that was never acknowledged was cut off");
     }
     Ok(store)
-}
-
-fn start_log(filter: &str, json: bool) -> anyhow::Result<()> {
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(filter).with_context(|| format!("{filter:?} is no log filter"))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // Set only once in a process; a second time is the demo, which has its own.
-    if json { log.json().try_init() } else { log.with_ansi(false).try_init() }.map_err(|error| anyhow!("{error}"))
 }
 
 /// SIGTERM or SIGINT, from now on.

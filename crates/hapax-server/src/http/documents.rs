@@ -161,8 +161,13 @@ fn kind(headers: &Headers) -> Option<&str> {
 }
 
 /// The same without its parameters.
-fn essence(kind: Option<&str>) -> Option<String> {
-    kind.and_then(|kind| kind.split(';').next()).map(|it| it.trim().to_ascii_lowercase())
+fn essence(kind: Option<&str>) -> Option<Cow<'_, str>> {
+    let kind = kind.and_then(|kind| kind.split(';').next())?.trim();
+    Some(if kind.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(kind.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(kind)
+    })
 }
 
 fn unsupported(kind: &str) -> Problem {

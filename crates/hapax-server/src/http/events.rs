@@ -81,9 +81,6 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let small = app.awake.as_ref().filter(|_| single).map(Awake::begin);
     let answer = app.inbox.ask(request, held).await?;
     drop(small);
-    if !dry_run {
-        app.metrics.receipts(&call.tenant, call.param("stream"), answer.receipts());
-    }
     if answer.replayed {
         app.metrics.replayed();
     }
@@ -126,7 +123,7 @@ fn reply(answer: &Answer, single: bool, key: Option<&str>) -> Reply {
     let mut reply = Reply::answer(answer);
     reply = match key {
         Some(key) => reply.with("idempotency-key", echoed(key)),
-        None => reply.with("hapax-warning", "no-idempotency-key".to_owned()),
+        None => reply.with("hapax-warning", "no-idempotency-key"),
     };
     match duplicate_of(answer).filter(|_| single) {
         Some(id) => reply.with("hapax-duplicate-of", id.clone()).with("x-duplicate-of", id),
@@ -201,7 +198,7 @@ pub(super) fn answered(answer: &Answer, key: Option<&str>) -> Reply {
     let reply = Reply::answer(answer);
     match key {
         Some(key) => reply.with("idempotency-key", echoed(key)),
-        None => reply.with("hapax-warning", "no-idempotency-key".to_owned()),
+        None => reply.with("hapax-warning", "no-idempotency-key"),
     }
 }
 
