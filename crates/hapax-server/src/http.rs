@@ -81,7 +81,7 @@ pub struct App {
     /// Requests with events that are not answered yet.
     pub under_way: under_way::UnderWay,
     /// A thread for the second half of a large batch, if there is a processor for it.
-    pub beside: Option<Beside>,
+    pub beside: Option<Arc<Beside>>,
     /// What keeps the processors awake for small requests, where that is worth it.
     pub awake: Option<Awake>,
     /// Places for bodies that are unpacked.
@@ -127,7 +127,7 @@ impl App {
             running,
             memory,
             under_way,
-            beside: Beside::start(),
+            beside: Beside::start().map(Arc::new),
             awake: threads::awake(),
             unpacking,
             followers,

@@ -19,8 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use hapax_core::problem::{Problem, ProblemCode};
+use hapax_store::begun::Begun;
 use hapax_store::seam::{HandlerKey, Store, StoreError, StreamKey, Wake};
-use hapax_store::turn::{Answer, Ask, Body, Request, begin, commits};
+use hapax_store::turn::{Answer, Ask, Body, Request, begin, commits, decide};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio::task;
@@ -28,6 +29,7 @@ use tokio::task;
 use crate::clock::{Stopwatch, random};
 use crate::config::Limits;
 use crate::metrics::Metrics;
+use crate::threads::Beside;
 use queue::{Item, Queue, Refused};
 
 /// The tenant of those who need no key.
@@ -96,6 +98,8 @@ pub struct Held {
     pub memory: Option<OwnedSemaphorePermit>,
     /// Its mark among the running requests.
     pub running: Option<crate::http::running::Mark>,
+    /// A thread that has time for it, if it is the only request under way.
+    pub beside: Option<Arc<Beside>>,
 }
 
 impl Inbox {
@@ -327,11 +331,14 @@ impl<S: Store> Writing<S> {
         for together in commits(&mut requests) {
             let events = together.iter().map(events_of).sum();
             let mine: Vec<Asker> = askers.by_ref().take(together.len()).collect();
-            match begin(&mut self.store, together) {
+            let begun = match self.alone(&mine) {
+                Some(beside) => self.begin_alone(together, &beside),
+                None => begin(&mut self.store, together),
+            };
+            match begun {
                 Ok((answers, begun)) => {
                     let after = Arc::clone(&self.after);
-                    let large = answers.iter().filter(|answer| answer.receipts().len() >= AHEAD_MIN);
-                    let large: Vec<Body> = large.map(|answer| answer.body.clone()).collect();
+                    let large = large(&answers);
                     after.queue.begun();
                     begun.then(move |outcome| {
                         let tasks = after.tasks.clone();
@@ -356,6 +363,32 @@ impl<S: Store> Writing<S> {
         Ok(())
     }
 
+    /// The thread that has time for a turn, if the only request that it is about was alone, and is still.
+    fn alone(&self, askers: &[Asker]) -> Option<Arc<Beside>> {
+        let [asker] = askers else { return None };
+        asker.held.beside.clone().filter(|_| self.after.queue.waiting() == 0)
+    }
+
+    /// Takes a turn for somebody who waits for nothing else, and whom nobody else waits for: it is written here, so that no other thread
+    /// has to wake up first, and its answer is written down beside.
+    fn begin_alone(&mut self, requests: &mut [Request], beside: &Beside) -> Result<(Vec<Answer>, Begun), StoreError> {
+        let begun = decide(&mut self.store, requests).and_then(|decided| {
+            let bodies = large(decided.answers());
+            let elsewhere = |job: Box<dyn FnOnce() + Send>| {
+                let bodies = bodies.clone();
+                beside.run(move || {
+                    job();
+                    bodies.iter().for_each(|body| _ = body.bytes());
+                })
+            };
+            decided.begin_alone(&mut self.store, &elsewhere)
+        });
+        match begun {
+            Err(StoreError::Conflict) => begin(&mut self.store, requests),
+            begun => begun,
+        }
+    }
+
     /// Writes answers down while the disk is busy and nobody waits: whoever sends alone has them so much sooner.
     fn write_ahead(&self, bodies: &[Body]) {
         for body in bodies.iter().take_while(|_| self.after.queue.has_time()) {
@@ -372,6 +405,12 @@ impl<S: Store> Writing<S> {
         }
         Ok(())
     }
+}
+
+/// The answers that are worth being written ahead.
+fn large(answers: &[Answer]) -> Vec<Body> {
+    let large = answers.iter().filter(|answer| answer.receipts().len() >= AHEAD_MIN);
+    large.map(|answer| answer.body.clone()).collect()
 }
 
 /// What is done once a turn is over, in whatever thread that shows.

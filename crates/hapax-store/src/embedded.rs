@@ -46,11 +46,12 @@ pub mod verify;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, channel};
 
 use hapax_core::planted;
 
 use crate::begun::{Begun, begun};
-use crate::seam::{Loaded, Read, Store, StoreError, TurnNeeds, Write};
+use crate::seam::{Elsewhere, Loaded, Read, Store, StoreError, TurnNeeds, Write};
 use codec::{Sections, encode_for};
 use disk::Disk;
 use flow::{Flow, Job};
@@ -162,11 +163,7 @@ impl<D: Disk> Embedded<D> {
 
     /// Takes a commit into index and state; the frame is this.
     fn take_in(&mut self, frame: FrameNumber, write: &Write) -> Option<expiry::Segment> {
-        let shared = &self.reader.shared;
-        let numbers = shared.live().state.numbers(write);
-        self.records.fill(frame, write, &numbers);
-        shared.index.insert(frame, &self.records);
-        shared.apply(frame, write)
+        self.reader.shared.take_in(frame, write, &mut self.records)
     }
 
     /// Writes and syncs a commit in this thread. Answers how many bytes it has.
@@ -210,6 +207,30 @@ impl<D: Disk> Embedded<D> {
 }
 
 impl<D: Disk> Shared<D> {
+    /// Takes a commit into index and state; the frame is this.
+    fn take_in(&self, frame: FrameNumber, write: &Write, records: &mut Records) -> Option<expiry::Segment> {
+        let numbers = self.live().state.numbers(write);
+        records.fill(frame, write, &numbers);
+        self.index.insert(frame, records);
+        self.apply(frame, write)
+    }
+
+    /// The same, elsewhere. Answers where it will be told what of it expires; nothing if it has to be done here.
+    fn take_in_elsewhere(
+        self: &Arc<Self>,
+        frame: FrameNumber,
+        write: &Arc<Write>,
+        elsewhere: Elsewhere<'_>,
+    ) -> Option<Receiver<Option<expiry::Segment>>> {
+        let (tells, told) = channel();
+        let (shared, write) = (Arc::clone(self), Arc::clone(write));
+        let job = move || {
+            // If nobody listens, the one who writes is gone.
+            _ = tells.send(shared.take_in(frame, &write, &mut Records::default()));
+        };
+        elsewhere(Box::new(job)).then_some(told)
+    }
+
     /// Takes a frame into the state, once the index has it: whoever sees a commit finds its entries.
     fn apply(&self, frame: FrameNumber, write: &Write) -> Option<expiry::Segment> {
         let mut live = self.live_mut();
@@ -303,6 +324,33 @@ impl<D: Disk> Store for Embedded<D> {
             }
             Way::Gone => Err(StoreError::Stopped("the store was closed".to_owned())),
         }
+    }
+
+    /// Written here, so that no other thread has to wake up first, and taken into index and state elsewhere meanwhile.
+    fn begin_alone(&mut self, write: Write, elsewhere: Elsewhere<'_>) -> Result<Begun, StoreError> {
+        let frame = self.last().next();
+        let Way::Flow(flow) = &self.way else { return self.begin(write) };
+        if flow.is_at_once(frame, &write) || !flow.is_next(frame) {
+            return self.begin(write);
+        }
+        self.check(&write)?;
+        let shared = Arc::clone(&self.reader.shared);
+        shared.durable.sound()?;
+        self.beside.room.claim(rough_bytes(&write))?;
+        let write = Arc::new(write);
+        // It is in the state before it is in the log, as what is handed over is.
+        shared.under_way.begin(frame, &write);
+        let taking_in = shared.take_in_elsewhere(frame, &write, elsewhere);
+        let written = flow.write_at_once(frame, &write);
+        // Nobody goes on while the state is half way, whatever became of the log.
+        let taken_in = match taking_in {
+            Some(told) => told.recv().map_err(|_| StoreError::Stopped("a commit was left half way".to_owned())),
+            None => Ok(self.take_in(frame, &write)),
+        };
+        let expiring = taken_in.inspect_err(|error| shared.durable.fail(error.clone()))?;
+        let done = written.map(|bytes| shared.settled(frame, expiring, bytes));
+        shared.under_way.over(frame);
+        done.map(|()| Begun::durable())
     }
 
     fn settle(&mut self) -> Result<(), StoreError> {

@@ -196,6 +196,9 @@ impl std::fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+/// Lets something be done on another processor, if somebody there has time; answers whether it is.
+pub type Elsewhere<'e> = &'e dyn Fn(Box<dyn FnOnce() + Send>) -> bool;
+
 /// A keeper of the ledger. Two calls a turn and no more: read the facts, write the changes.
 ///
 /// What every implementation promises; each line is a test in `tests/promises`, run against every store.
@@ -227,6 +230,12 @@ pub trait Store {
     /// answered before that. An error means that nothing was begun.
     fn begin(&mut self, write: Write) -> Result<Begun, StoreError> {
         self.commit(write).map(|()| Begun::durable())
+    }
+
+    /// The same, while nobody else wants anything of this store or of its machine: how soon it is durable is all that counts. A part of it may
+    /// be done elsewhere meanwhile.
+    fn begin_alone(&mut self, write: Write, _elsewhere: Elsewhere<'_>) -> Result<Begun, StoreError> {
+        self.begin(write)
     }
 
     /// Waits for all that was begun.

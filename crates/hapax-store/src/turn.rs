@@ -19,7 +19,7 @@ mod registry;
 pub use ask::{Answer, Ask, Body, Call, CallAsk, ClaimAsk, CorrectionAsk, Request, RequestId, Submission};
 
 use crate::begun::Begun;
-use crate::seam::{Loaded, Store, StoreError, StreamWrite, Write};
+use crate::seam::{Elsewhere, Loaded, Store, StoreError, StreamWrite, Write};
 use decide::Working;
 
 /// How often a turn is taken again before it gives up: with one writer it never has to be, with several a moved head is
@@ -51,38 +51,74 @@ fn puts_contract(request: &Request) -> bool {
 /// may be taken.
 pub fn begin(store: &mut impl Store, requests: &mut [Request]) -> Result<(Vec<Answer>, Begun), StoreError> {
     for _ in 0..TRIES_MAX {
-        let prepared = prepare::prepare(store.reader(), requests)?;
-        let loaded = store.load(&prepared.needs)?;
-        // Where servers share a clock, theirs do not count: leases and fences of several must agree.
-        if let Some(now) = loaded.now {
-            requests.iter_mut().for_each(|request| request.now = now);
-        }
-        if !prepared.is_current(&loaded) {
-            store.let_go();
-            continue;
-        }
-        let mut working = Working::new(loaded);
-        let answers = requests.iter().map(|request| working.answer(request)).collect();
-        let write = working.into_write();
-        if write.is_empty() {
-            store.let_go();
-            match seen(store) {
-                Err(StoreError::Conflict) => continue,
-                seen => return Ok((answers, seen?)),
-            }
-        }
-        let begun = if cfg!(feature = "planted") {
-            apart::commit(store, write).map(|()| Begun::durable())
-        } else {
-            store.begin(write)
-        };
-        match begun {
-            Ok(begun) => return Ok((answers, begun)),
+        match decide(store, requests).and_then(|decided| decided.begin(store)) {
             Err(StoreError::Conflict) => {}
-            Err(error) => return Err(error),
+            begun => return begun,
         }
     }
     Err(StoreError::Conflict)
+}
+
+/// What was decided about the requests of a turn, and is not committed yet. The answers may be written down meanwhile; none may leave.
+#[derive(Debug)]
+pub struct Decided {
+    answers: Vec<Answer>,
+    write: Write,
+}
+
+/// Decides a turn of requests that are committed together. [`StoreError::Conflict`] if what is to be looked at has changed meanwhile.
+pub fn decide(store: &mut impl Store, requests: &mut [Request]) -> Result<Decided, StoreError> {
+    let prepared = prepare::prepare(store.reader(), requests)?;
+    let loaded = store.load(&prepared.needs)?;
+    // Where servers share a clock, theirs do not count: leases and fences of several must agree.
+    if let Some(now) = loaded.now {
+        requests.iter_mut().for_each(|request| request.now = now);
+    }
+    if !prepared.is_current(&loaded) {
+        store.let_go();
+        return Err(StoreError::Conflict);
+    }
+    let mut working = Working::new(loaded);
+    let answers = requests.iter().map(|request| working.answer(request)).collect();
+    Ok(Decided { answers, write: working.into_write() })
+}
+
+impl Decided {
+    /// One answer per request, in their order.
+    pub fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// Begins to commit it. After [`StoreError::Conflict`] everything is to be decided anew.
+    pub fn begin(self, store: &mut impl Store) -> Result<(Vec<Answer>, Begun), StoreError> {
+        self.hand_to(store, |store, write| store.begin(write))
+    }
+
+    /// The same, while nobody but these requests waits for anything.
+    pub fn begin_alone(
+        self,
+        store: &mut impl Store,
+        elsewhere: Elsewhere<'_>,
+    ) -> Result<(Vec<Answer>, Begun), StoreError> {
+        self.hand_to(store, |store, write| store.begin_alone(write, elsewhere))
+    }
+
+    fn hand_to<S: Store>(
+        self,
+        store: &mut S,
+        begin: impl FnOnce(&mut S, Write) -> Result<Begun, StoreError>,
+    ) -> Result<(Vec<Answer>, Begun), StoreError> {
+        let Self { answers, write } = self;
+        let begun = if write.is_empty() {
+            store.let_go();
+            seen(store)
+        } else if cfg!(feature = "planted") {
+            apart::commit(store, write).map(|()| Begun::durable())
+        } else {
+            begin(store, write)
+        };
+        begun.map(|begun| (answers, begun))
+    }
 }
 
 /// A turn that writes nothing rests on what was begun before it all the same.

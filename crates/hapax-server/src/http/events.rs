@@ -61,7 +61,8 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
         return Ok(reply);
     }
     let id = key.as_ref().map(|key| identify(&call, key, &body.bytes));
-    let mut held = Held { memory: Some(body.memory), running: None };
+    let beside = app.beside.as_ref().filter(|_| matches!(came, Came::Halves(_)) && mark.is_alone());
+    let mut held = Held { memory: Some(body.memory), running: None, beside: beside.cloned() };
     if let Some(id) = id.as_ref().filter(|_| !terms.dry_run) {
         held.running = Some(app.running.mark(&id.key)?);
     }
@@ -181,7 +182,7 @@ pub(super) async fn ask(
     let bytes = body.as_ref().map(|body| body.bytes.clone()).unwrap_or_default();
     let id = key.as_ref().map(|key| identify(call, key, &bytes));
     let running = id.as_ref().map(|id| app.running.mark(&id.key)).transpose()?;
-    let held = Held { memory: body.map(|body| body.memory), running };
+    let held = Held { memory: body.map(|body| body.memory), running, beside: None };
     let [low, high] = random();
     let jitter = Jitter::thousandths(u16::from_le_bytes([low, high]) % 101);
     let spare = spare();

@@ -6,7 +6,8 @@
 //! a third waits with it: more would not be quicker, and an answer would wait longer. After the first that fails none is written.
 //!
 //! A small commit may be written [at once](Flow::write_at_once), by the one who judged it, if no other is under way: to wake a thread, and to
-//! be woken by it, takes longer than to encode a few entries.
+//! be woken by it, takes longer than to encode a few entries. So may a large one that [comes alone](super::Embedded::begin_alone): nobody else
+//! has anything to do meanwhile.
 //!
 //! Not here: whether a commit may be made at all. What is handed over was checked, and is in the state already.
 
@@ -57,7 +58,12 @@ impl<D: Disk> Flow<D> {
     pub(super) fn is_at_once(&self, frame: FrameNumber, write: &Write) -> bool {
         let changes = write.streams.iter().map(|stream| &stream.changes);
         let events: usize = changes.map(|changes| changes.entries.len() + changes.attempts.len()).sum();
-        events + write.claims.len() <= self.at_once_max && self.shared.durable.reached().next() == frame
+        events + write.claims.len() <= self.at_once_max && self.is_next(frame)
+    }
+
+    /// Are all commits before the one of this frame durable?
+    pub(super) fn is_next(&self, frame: FrameNumber) -> bool {
+        self.shared.durable.reached().next() == frame
     }
 
     /// Writes and syncs a commit in this thread. Answers how many bytes it has. After an error nothing is written any more.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hapax_core::event::Identity;
 use hapax_store::embedded::log::LogId;
 use hapax_store::embedded::{Embedded, Options};
-use hapax_store::seam::{Read as _, Store as _, StoreError, TurnNeeds};
-use hapax_store::turn::begin;
+use hapax_store::seam::{Elsewhere, Read as _, Store as _, StoreError, TurnNeeds};
+use hapax_store::turn::{Request, begin, decide};
 use serde_json::{Value, json};
 
 use super::gate::{Gate, Gated};
@@ -34,8 +34,8 @@ fn send(stage: &mut Stage<Embedded<Gated>>, number: u64) -> Told {
     send_all(stage, &[number])
 }
 
-/// Begins a turn with these events of a lane.
-fn send_all(stage: &mut Stage<Embedded<Gated>>, numbers: &[u64]) -> Told {
+/// A request with these events of a lane.
+fn request(stage: &mut Stage<Embedded<Gated>>, numbers: &[u64]) -> Request {
     let event = |number: &u64| {
         let event = json!({
             "event_id": format!("event-{number}"), "component_instance_id": "lane", "sequence": number,
@@ -43,7 +43,24 @@ fn send_all(stage: &mut Stage<Embedded<Gated>>, numbers: &[u64]) -> Told {
         });
         Arc::from(event.to_string().into_bytes())
     };
-    let request = stage.submission(NOW, numbers.iter().map(event).collect(), Opts::default());
+    stage.submission(NOW, numbers.iter().map(event).collect(), Opts::default())
+}
+
+/// Takes a turn with these events of a lane, while nobody else wants anything.
+fn send_alone(
+    stage: &mut Stage<Embedded<Gated>>,
+    numbers: &[u64],
+    elsewhere: Elsewhere<'_>,
+) -> Result<Value, StoreError> {
+    let request = request(stage, numbers);
+    let decided = decide(&mut stage.store, &mut [request]).expect("decided");
+    let (answers, begun) = decided.begin_alone(&mut stage.store, elsewhere)?;
+    begun.wait().map(|()| serde_json::from_slice(&answers[0].body).expect("JSON"))
+}
+
+/// Begins a turn with these events of a lane.
+fn send_all(stage: &mut Stage<Embedded<Gated>>, numbers: &[u64]) -> Told {
+    let request = request(stage, numbers);
     let (mut answers, begun) = begin(&mut stage.store, &mut [request]).expect("a turn");
     let (tell, told) = channel();
     begun.then(move |outcome| {
@@ -124,6 +141,93 @@ fn a_small_commit_that_fails_is_an_error_and_nothing_is_begun_after_it() {
     }
     let stream = stage.stream.clone();
     assert_eq!(stage.store.reader().head(&stream).expect("what is durable is read").offset, 1);
+}
+
+#[test]
+fn a_commit_that_comes_alone_is_taken_in_elsewhere_while_it_is_written_here() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    let (reader, stream) = (stage.store.reader().clone(), stage.stream.clone());
+    disk.set(Gate::Shut);
+    let is_open = AtomicBool::new(false);
+    let (tells, told) = channel();
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let elsewhere = |job: Box<dyn FnOnce() + Send>| {
+                let tells = tells.clone();
+                std::thread::spawn(move || {
+                    job();
+                    _ = tells.send(());
+                });
+                true
+            };
+            send_alone(&mut stage, &[1, 2, 3], &elsewhere)
+        });
+        disk.wait_for_one();
+        told.recv().expect("it is taken in before it is written");
+        let reading = scope.spawn(|| (reader.head(&stream).expect("a head").offset, is_open.load(Ordering::SeqCst)));
+        is_open.store(true, Ordering::SeqCst);
+        disk.set(Gate::Open);
+        assert_eq!(reading.join().expect("no panic"), (3, true), "nobody reads what is not durable");
+        let body = sending.join().expect("no panic").expect("a commit");
+        assert_eq!(body["summary"]["accepted"], 3, "{body}");
+    });
+    // And the next one is judged on it, whoever writes it.
+    let next = send(&mut stage, 3).recv().expect("told").expect("a commit");
+    assert_eq!(next["verdict"], "duplicate", "{next}");
+    let later = send_alone(&mut stage, &[4, 2], &|_| false).expect("a commit that is taken in here");
+    assert_eq!(later["results"][0]["offset"], 4, "{later}");
+    assert_eq!(later["results"][1]["verdict"], "duplicate", "{later}");
+    disk.disk.power_cut();
+    drop((stage, reader));
+    assert_eq!(open(&disk).reader().head(&stream).expect("a head").offset, 4);
+}
+
+#[test]
+fn a_commit_that_comes_alone_waits_for_one_that_is_under_way() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    disk.set(Gate::Shut);
+    let first = send(&mut stage, 1);
+    disk.wait_for_one();
+    let second = request(&mut stage, &[2, 3]);
+    let decided = decide(&mut stage.store, &mut [second]).expect("decided");
+    let not_here = |_: Box<dyn FnOnce() + Send>| -> bool { panic!("it is handed over like any other") };
+    let (answers, begun) = decided.begin_alone(&mut stage.store, &not_here).expect("a turn");
+    assert!(first.try_recv().is_err(), "nobody is told before the sync");
+    disk.set(Gate::Open);
+    begun.wait().expect("a commit");
+    assert!(first.recv().expect("told").is_ok(), "the first came before it");
+    assert_eq!(answers[0].receipts().len(), 2);
+}
+
+#[test]
+fn a_commit_that_comes_alone_and_is_left_half_way_ends_the_store() {
+    // Not written, or not taken in though somebody said that it would be.
+    for (gate, does) in [(Gate::Broken, true), (Gate::Open, false)] {
+        let disk = Gated::new();
+        let mut stage = stage(&disk);
+        let (reader, stream) = (stage.store.reader().clone(), stage.stream.clone());
+        send(&mut stage, 1).recv().expect("told").expect("a commit");
+        disk.set(gate);
+        let elsewhere = |job: Box<dyn FnOnce() + Send>| {
+            if does {
+                job();
+            }
+            true
+        };
+        let failed = send_alone(&mut stage, &[2, 3], &elsewhere);
+        assert!(matches!(failed, Err(StoreError::Stopped(_))), "{failed:?}");
+        disk.set(Gate::Open);
+        let next = request(&mut stage, &[4]);
+        assert!(begin(&mut stage.store, &mut [next]).is_err(), "nothing is begun after it");
+        if does {
+            assert!(reader.head(&stream).is_err(), "nobody reads what is not durable");
+        }
+        drop((stage, reader));
+        let head = open(&disk).reader().head(&stream).expect("a head");
+        assert!(head.offset == 1 || head.offset == 3, "whole or not at all: {head:?}");
+    }
 }
 
 #[test]
