@@ -54,7 +54,7 @@ pub struct Answer {
 /// Judges the events of one request and writes down what became of them.
 pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> Answer {
     facts.reserve(events.len());
-    let order = judging_order(facts.version.contract.batch.order, events);
+    let order = Order::of(facts.version.contract.batch.order, events);
     if terms.atomic || terms.dry_run {
         facts.begin();
     }
@@ -75,7 +75,7 @@ pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> 
         receipts.iter_mut().for_each(|receipt| receipt.hide(&terms.lanes));
     }
     let is_waiting = |index: &usize| receipts[*index].verdict() == Verdict::NotEvaluated;
-    let retry_order = order.into_iter().filter(is_waiting).collect();
+    let retry_order = order.iter().filter(is_waiting).collect();
     Answer {
         receipts,
         retry_order,
@@ -87,18 +87,12 @@ pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> 
 }
 
 /// Judges in order. Answers also with the first event that an atomic batch must not hold.
-fn run(
-    facts: &mut Facts,
-    events: &[Event],
-    order: &[usize],
-    now: Time,
-    terms: &Terms,
-) -> (Vec<Receipt>, Option<usize>) {
+fn run(facts: &mut Facts, events: &[Event], order: &Order, now: Time, terms: &Terms) -> (Vec<Receipt>, Option<usize>) {
     let stops = facts.version.contract.batch.stop_on_ordering;
     let mut stopped: HashMap<Arc<str>, usize, Spread> = HashMap::default();
     let mut receipts: Vec<Option<Receipt>> = Vec::with_capacity(events.len());
     let mut refused_at = None;
-    for &index in order {
+    for index in order.iter() {
         let event = &events[index];
         let because = if stopped.is_empty() { None } else { event.lane.as_ref().and_then(|lane| stopped.get(lane)) };
         let receipt = match because {
@@ -126,17 +120,7 @@ fn run(
     let mut entries = facts.share().iter();
     let mut accepted = || Receipt::Accepted(entries.next().expect("an entry for each that was accepted").clone());
     let receipts = receipts.into_iter().map(|receipt| receipt.unwrap_or_else(&mut accepted)).collect();
-    (as_sent(receipts, order), refused_at)
-}
-
-/// The receipts of a batch in the order in which its events were sent.
-fn as_sent(receipts: Vec<Receipt>, order: &[usize]) -> Vec<Receipt> {
-    if order.is_sorted() {
-        return receipts;
-    }
-    let mut sent: Vec<(usize, Receipt)> = order.iter().copied().zip(receipts).collect();
-    sent.sort_unstable_by_key(|(index, _)| *index);
-    sent.into_iter().map(|(_, receipt)| receipt).collect()
+    (order.as_sent(receipts), refused_at)
 }
 
 fn not_evaluated(facts: &mut Facts, event: &Event, code: Code, index: usize, now: Time, terms: &Terms) -> Receipt {
@@ -148,7 +132,7 @@ fn not_evaluated(facts: &mut Facts, event: &Event, code: Code, index: usize, now
 fn refuse_all(
     facts: &mut Facts,
     events: &[Event],
-    order: &[usize],
+    order: &Order,
     receipts: &[Receipt],
     because: usize,
     now: Time,
@@ -162,7 +146,7 @@ fn refuse_all(
         facts.begin();
     }
     let mut again = Vec::with_capacity(events.len());
-    for &index in order {
+    for index in order.iter() {
         let receipt = match (&receipts[index], receipts[index].verdict()) {
             (Receipt::Other { attempt, original, diff }, Verdict::Rejected | Verdict::Conflict | Verdict::Stale) => {
                 // Its original may be an event of this very batch, which now never was.
@@ -177,34 +161,60 @@ fn refuse_all(
         };
         again.push(receipt);
     }
-    as_sent(again, order)
+    order.as_sent(again)
 }
 
-/// The order in which events are judged: lanes take their turns as first sent, and within a lane the sort is stable,
-/// with events that have no readable value last. A document that is refused has none, however much of it was read.
-fn judging_order(order: BatchOrder, events: &[Event]) -> Vec<usize> {
-    let sent = (0..events.len()).collect();
-    if order == BatchOrder::AsSent || events.len() < 2 {
-        return sent;
-    }
-    let mut turns: HashMap<Option<&str>, usize, Spread> = HashMap::default();
-    for event in events {
-        let next = turns.len();
-        turns.entry(event.lane.as_deref()).or_insert(next);
-    }
-    let key = |index: &usize| {
-        let event = &events[*index];
-        let value = match order {
-            BatchOrder::AsSent => None,
-            BatchOrder::Time | BatchOrder::Sequence if event.refusal.is_some() => None,
-            BatchOrder::Time => event.time.time().map(|time| (0, i128::from(time.nanos()))),
-            BatchOrder::Sequence => event.seq.map(|seq| (event.epoch, i128::from(seq))),
+/// The order in which events are judged.
+enum Order {
+    /// So many, as they were sent.
+    AsSent(usize),
+    /// Their places.
+    Sorted(Vec<usize>),
+}
+
+impl Order {
+    /// Lanes take their turns as first sent, and within a lane the sort is stable, with events that have no readable value last. A document that
+    /// is refused has none, however much of it was read.
+    fn of(order: BatchOrder, events: &[Event]) -> Self {
+        if order == BatchOrder::AsSent || events.len() < 2 {
+            return Self::AsSent(events.len());
+        }
+        let mut turns: HashMap<Option<&str>, usize, Spread> = HashMap::default();
+        for event in events {
+            let next = turns.len();
+            turns.entry(event.lane.as_deref()).or_insert(next);
+        }
+        let key = |index: &usize| {
+            let event = &events[*index];
+            let value = match order {
+                BatchOrder::AsSent => None,
+                BatchOrder::Time | BatchOrder::Sequence if event.refusal.is_some() => None,
+                BatchOrder::Time => event.time.time().map(|time| (0, i128::from(time.nanos()))),
+                BatchOrder::Sequence => event.seq.map(|seq| (event.epoch, i128::from(seq))),
+            };
+            (turns.get(&event.lane.as_deref()).copied(), value.is_none(), value)
         };
-        (turns.get(&event.lane.as_deref()).copied(), value.is_none(), value)
-    };
-    let mut order: Vec<usize> = sent;
-    order.sort_by_key(key);
-    order
+        let mut sorted: Vec<usize> = (0..events.len()).collect();
+        sorted.sort_by_key(key);
+        Self::Sorted(sorted)
+    }
+
+    /// The places of the events, one after the other.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let (count, sorted) = match self {
+            Self::AsSent(count) => (*count, None),
+            Self::Sorted(sorted) => (sorted.len(), Some(sorted)),
+        };
+        (0..count).map(move |place| sorted.map_or(place, |sorted| sorted[place]))
+    }
+
+    /// Receipts in the order in which their events were sent.
+    fn as_sent(&self, receipts: Vec<Receipt>) -> Vec<Receipt> {
+        let Self::Sorted(sorted) = self else { return receipts };
+        let mut sent: Vec<(usize, Receipt)> = sorted.iter().copied().zip(receipts).collect();
+        sent.sort_unstable_by_key(|(index, _)| *index);
+        sent.into_iter().map(|(_, receipt)| receipt).collect()
+    }
 }
 
 impl Answer {

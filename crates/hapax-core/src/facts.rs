@@ -167,7 +167,8 @@ impl Facts {
     pub fn reserve(&mut self, events: usize) {
         self.originals.reserve(events);
         self.changes.entries.reserve(events);
-        self.open.reserve(events);
+        // All that it holds is handed on with its room, so it is to have no more than that.
+        self.open.reserve_exact(events);
     }
 
     /// The same for so many lanes.

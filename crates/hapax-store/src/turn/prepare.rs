@@ -20,7 +20,7 @@ use crate::seam::{HandlerKey, Loaded, Read, StoreError, StreamKey, StreamNeeds, 
 pub(super) struct Prepared {
     pub(super) needs: TurnNeeds,
     /// The version in force of each stream that was looked at; none if there was no such stream.
-    versions: BTreeMap<StreamKey, Option<u32>>,
+    versions: BTreeMap<StreamKey, Option<Version>>,
     /// Was there such a handler?
     handlers: BTreeMap<HandlerKey, bool>,
     /// Events without a time of their own are counted in the period of now: which kinds, and when that was.
@@ -34,13 +34,17 @@ impl Prepared {
         let version = |key: &StreamKey| loaded.streams.get(key).map(|stream| stream.facts.version.number);
         let same = |(period, seen): &(Period, Time)| loaded.now.is_none_or(|now| period.of(now) == period.of(*seen));
         self.timeless.iter().all(same)
-            && self.versions.iter().all(|(key, seen)| *seen == version(key))
+            && self.versions.iter().all(|(key, seen)| seen.as_ref().map(|seen| seen.number) == version(key))
             && self.handlers.iter().all(|(key, seen)| *seen == loaded.handlers.contains_key(key))
     }
 
+    /// The version in force. It is looked up once: all of a turn is read under the same.
     fn latest(&mut self, store: &impl Read, stream: &StreamKey) -> Result<Option<Version>, StoreError> {
-        let found = store.versions(stream)?.pop();
-        self.versions.insert(stream.clone(), found.as_ref().map(|version| version.number));
+        if let Some(seen) = self.versions.get(stream) {
+            return Ok(seen.clone());
+        }
+        let found = store.version(stream)?;
+        self.versions.insert(stream.clone(), found.clone());
         Ok(found)
     }
 
