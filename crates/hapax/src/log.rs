@@ -18,7 +18,7 @@ use tracing_subscriber::EnvFilter;
 use self::fields::Fields;
 
 /// How long lines are gathered.
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(10);
 /// How much of them.
 const BYTES_MAX: usize = 1 << 20;
 
