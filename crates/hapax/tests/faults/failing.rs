@@ -23,6 +23,11 @@ fn a_call_that_fails_in_its_service_is_never_an_event_that_is_lost() {
 }
 
 #[test]
+fn a_call_that_fails_while_it_takes_large_batches_is_never_an_event_that_is_lost() {
+    failing_in("batches");
+}
+
+#[test]
 fn a_call_that_fails_while_it_makes_a_segment_ahead_stops_it() {
     failing_in("spare");
 }

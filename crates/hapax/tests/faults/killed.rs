@@ -20,6 +20,11 @@ fn killed_at_any_call_of_its_service_it_loses_nothing() {
 }
 
 #[test]
+fn killed_at_any_call_while_it_takes_large_batches_it_loses_nothing() {
+    killed_in("batches");
+}
+
+#[test]
 fn killed_while_it_makes_a_segment_ahead_it_loses_nothing() {
     killed_in("spare");
 }

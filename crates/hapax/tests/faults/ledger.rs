@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -56,16 +57,36 @@ impl Told {
     pub fn send(&mut self, client: &mut Client, n: u64) -> io::Result<Reply> {
         let reply = client.try_send("POST", EVENTS, &[("content-type", "application/json")], event(n).as_bytes())?;
         self.note(&reply);
-        let known = reply.status == 201 || reply.json()["verdict"] == "duplicate";
-        if known {
-            assert!(self.refused.iter().all(|(code, _)| code != "STORE_STOPPED"), "taken after the store had stopped");
-            let receipt = reply.json();
-            let receipt = if reply.status == 201 { receipt } else { receipt["original"].clone() };
-            if let Some(before) = self.events.insert(n, receipt.clone()) {
-                assert_eq!(before["hash"], receipt["hash"], "e-{n} has one receipt");
-            }
-        }
+        self.keep(n, &reply.json());
         Ok(reply)
+    }
+
+    /// The same with several in one batch.
+    pub fn send_all(&mut self, client: &mut Client, numbers: Range<u64>) -> io::Result<()> {
+        let events: Vec<_> = numbers.clone().map(event).collect();
+        let batch = format!("[{}]", events.join(","));
+        let reply = client.try_send("POST", EVENTS, &[("content-type", "application/json")], batch.as_bytes())?;
+        self.note(&reply);
+        if reply.status == 200 {
+            let body = reply.json();
+            let receipts = body["results"].as_array().expect("receipts");
+            assert_eq!(receipts.len(), events.len(), "one for each");
+            numbers.zip(receipts).for_each(|(n, receipt)| self.keep(n, receipt));
+        }
+        Ok(())
+    }
+
+    /// Keeps what an event was acknowledged with, if it was.
+    fn keep(&mut self, n: u64, receipt: &Value) {
+        let receipt = match receipt["verdict"].as_str() {
+            Some("accepted") => receipt,
+            Some("duplicate") => &receipt["original"],
+            _ => return,
+        };
+        assert!(self.refused.iter().all(|(code, _)| code != "STORE_STOPPED"), "taken after the store had stopped");
+        if let Some(before) = self.events.insert(n, receipt.clone()) {
+            assert_eq!(before["hash"], receipt["hash"], "e-{n} has one receipt");
+        }
     }
 
     fn note(&mut self, reply: &Reply) {

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | creation | none | start, a contract, an event |
 //! | service | stopped in good order | start, events one by one, over several segments |
+//! | batches | the same | start, large batches one after the other, with repeats of those before |
 //! | spare | the same | the same, and only the file counts that is made ahead of need |
 //! | compaction | sealed segments full of attempts that have expired | start; only the rewritten segment counts |
 //! | recovery | killed, with a torn commit, without an index | start: the tail is cut, the index is built |
@@ -49,9 +50,10 @@ pub struct Stage {
     pub points: Vec<Point>,
 }
 
-static PHASES: [Phase; 6] = [
+static PHASES: [Phase; 7] = [
     Phase { name: "creation", only: None, prepare: nothing, act: first_event, sent: 1 },
     Phase { name: "service", only: None, prepare: stopped, act: events, sent: 14 },
+    Phase { name: "batches", only: None, prepare: stopped, act: batches, sent: 4 + BATCHES * BATCH },
     Phase { name: "spare", only: Some("log/spare.tmp"), prepare: stopped, act: events_with_a_spare, sent: 14 },
     Phase { name: "compaction", only: Some("log/compacted.tmp"), prepare: attempts, act: compaction, sent: 4 },
     Phase { name: "recovery", only: None, prepare: torn, act: only_start, sent: 9 },
@@ -67,7 +69,7 @@ impl Phase {
     /// Does a failure there end the process? The first failed write or sync of the log does.
     pub fn poisons(&self, point: &Point) -> bool {
         let of_the_log = matches!(point.call, "pwrite64" | "fdatasync" | "fsync" | "rename");
-        matches!(self.name, "service" | "spare" | "compaction") && of_the_log
+        matches!(self.name, "service" | "batches" | "spare" | "compaction") && of_the_log
     }
 }
 
@@ -220,6 +222,20 @@ fn events(program: &mut Program, told: &mut Told, _: &Path) -> io::Result<()> {
     let mut client = program.client()?;
     for n in 4..14 {
         told.send(&mut client, n)?;
+    }
+    Ok(())
+}
+
+/// So many events are so many bytes that whoever sends them alone has the whole machine: they are read by two threads, and written by who
+/// judged them.
+const BATCH: u64 = 170;
+const BATCHES: u64 = 4;
+
+/// Each batch begins with what the one before ended with.
+fn batches(program: &mut Program, told: &mut Told, _: &Path) -> io::Result<()> {
+    let mut client = program.client()?;
+    for first in (0..BATCHES).map(|it| it * BATCH) {
+        told.send_all(&mut client, first..first + BATCH + 4)?;
     }
     Ok(())
 }
