@@ -4,6 +4,8 @@
 //! commit: the facts are as they were loaded? ▶ encode ▶ append and sync one frame ▶ tell the index ▶ apply it to the state
 //! flow:   the facts are as they were loaded? ▶ tell the index ▶ apply it to the state ▶ hand it over
 //!         in another thread: encode ▶ append and sync one frame ▶ tell those who wait
+//! alone:  the facts are as they were loaded? ▶ encode ▶ append and sync one frame
+//!         in another thread: tell the index ▶ apply it to the state
 //! open:   the frames that index and state lack ▶ decode ▶ tell the index ▶ apply it to the state
 //! ```
 //!
