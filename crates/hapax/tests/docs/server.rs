@@ -52,9 +52,12 @@ impl Server {
         Self { address, folder, process, log }
     }
 
-    /// Ends it, and answers with all that it logged since it listened.
+    /// Ends it, and answers with all that it logged since it listened. It ends by itself, because what it said last it may not have
+    /// written yet.
     pub(crate) fn end(mut self) -> Vec<String> {
-        self.process.kill().expect("it runs");
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+        assert!(self.process.wait().expect("it runs").success());
         self.log.take().expect("its log").join().expect("its log is read")
     }
 
