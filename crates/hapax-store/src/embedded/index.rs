@@ -145,6 +145,11 @@ impl<D: Disk> Index<D> {
         self.tables().into_iter().zip(new).try_for_each(|(table, records)| table.replay(frame, records))
     }
 
+    /// Makes some of the room that commits will need soon. Answers whether there may be more to make.
+    pub(super) fn make_room(&self) -> bool {
+        self.tables().into_iter().any(Table::make_room)
+    }
+
     /// Does some of what is due, with what is durable. Answers whether there is more.
     pub(super) fn upkeep(&self, durable: FrameNumber) -> Result<bool, TableError> {
         for table in self.tables() {

@@ -119,6 +119,9 @@ impl<D: Disk> Upkeep<D> {
         if self.spare.wanted() && self.spare.make()? {
             return Ok(true);
         }
+        if shared.index.make_room() {
+            return Ok(true);
+        }
         // They take turns, so that none waits for another to run out of work.
         for _ in 0..TASKS {
             work.turn = (work.turn + 1) % TASKS;

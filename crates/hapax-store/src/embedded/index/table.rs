@@ -16,11 +16,12 @@
 //! Not here: what keys mean, whether two records contradict each other, threads. One value writes, any number of clones
 //! read, and one thread of the caller's calls [`Table::upkeep`].
 //!
-//! Read in this order: `record` (32 bytes), `memory`, `filter`, `format` (every byte of a run), `run`, `write`, `merge`,
+//! Read in this order: `record` (32 bytes), `list` and `memory`, `filter`, `format` (every byte of a run), `run`, `write`, `merge`,
 //! `open` and `upkeep`.
 
 mod filter;
 mod format;
+mod list;
 mod memory;
 mod merge;
 mod open;
@@ -118,7 +119,8 @@ struct State<F> {
     active: Memory,
     /// Full, waiting to be written; oldest first.
     frozen: Vec<Arc<Memory>>,
-    /// One that was written, empty: tens of megabytes that nobody has to ask the system for again.
+    /// An empty one, ready to take the place of the one that is filled: one that was written, tens of megabytes that nobody has to ask
+    /// the system for again, or the first of them, made ahead.
     spare: Option<Memory>,
     /// Oldest first.
     runs: Runs<F>,

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::filter::Hashing;
+use super::list::{Entry, List, NONE, Piece};
 use super::places::Places;
 use super::record::{KEY, Key, Place, Raw, Record, Stretch, Wanted, key_of, place_of};
 use crate::embedded::log::FrameNumber;
@@ -20,18 +21,16 @@ pub(super) struct Memory {
     pub(super) from: FrameNumber,
     pub(super) to: FrameNumber,
     newest: Places,
-    entries: Vec<Entry>,
-    /// Of each entry in turn, see [`tag`].
-    tags: Vec<u32>,
+    /// Each with its [`tag`].
+    entries: List,
+    /// So many records are expected.
+    records: usize,
     ordered: Option<BTreeSet<Raw>>,
 }
 
-/// A record, and which one with the same key came before it.
-#[derive(Clone, Copy)]
-struct Entry {
-    raw: Raw,
-    before: u32,
-}
+/// There is room ahead for one of so many records that a table holds: of a million ids for what comes in a tenth of a second, which is how
+/// long a server's upkeep rests.
+const AHEAD: usize = 8;
 
 /// So many bytes of a key decide its tag.
 const TAGGED: usize = 8;
@@ -54,16 +53,28 @@ fn in_order(raw: &Raw) -> [u128; 2] {
 /// So many records are put in, or looked for, together: as many lines of memory as a processor fetches at a time, and some.
 const TOGETHER: usize = 16;
 
-/// There is none before.
-const NONE: u32 = u32::MAX;
-
 impl Memory {
-    /// All of the room is asked for now: growing would move every record at once, in the middle of an insert.
+    /// For so many records; if there are more, finding them again moves, in the middle of an insert.
     pub(super) fn new(from: FrameNumber, records: usize, ordered: bool) -> Self {
         let newest = Places::for_records(records);
         let ordered = ordered.then(BTreeSet::new);
-        let (entries, tags) = (Vec::with_capacity(records), Vec::with_capacity(records));
-        Self { from, to: from, newest, entries, tags, ordered }
+        Self { from, to: from, newest, entries: List::default(), records, ordered }
+    }
+
+    /// Is there less room than will be needed soon?
+    pub(super) fn wants_room(&self) -> bool {
+        let left = self.records.saturating_sub(self.entries.len());
+        self.entries.room() < left.min(self.records / AHEAD)
+    }
+
+    /// Takes room that was made ahead.
+    pub(super) fn add_room(&mut self, piece: Piece) {
+        self.entries.add(piece);
+    }
+
+    /// Is it so full that another should be ready to take its place?
+    pub(super) fn is_half_full(&self) -> bool {
+        self.entries.len() >= self.records / 2
     }
 
     pub(super) fn insert(&mut self, frame: FrameNumber, records: &[Record], hashing: &Hashing) {
@@ -79,11 +90,10 @@ impl Memory {
     fn insert_one(&mut self, record: &Record, hash: u64, hashing: &Hashing) {
         let raw = record.encode();
         let number = u32::try_from(self.entries.len()).expect("a table in memory has fewer than 2^32 records");
-        let (entries, same) = (&self.entries, |at: u32| self.entries[at as usize].raw[..KEY] == record.key.0);
-        let hash_of = |at: u32| hashing.of(&key_of(&entries[at as usize].raw));
+        let (entries, same) = (&self.entries, |at: u32| self.entries.get(at).raw[..KEY] == record.key.0);
+        let hash_of = |at: u32| hashing.of(&key_of(&entries.get(at).raw));
         let before = self.newest.put(hash, number, same, hash_of).unwrap_or(NONE);
-        self.entries.push(Entry { raw, before });
-        self.tags.push(tag(&raw));
+        self.entries.push(Entry { raw, before }, tag(&raw));
         if let Some(ordered) = &mut self.ordered {
             ordered.insert(raw);
         }
@@ -95,16 +105,16 @@ impl Memory {
 
     /// The places of these keys, each with the position of its key, newest first.
     pub(super) fn find_all(&self, keys: &[Key], hashes: &[u64], found: &mut Vec<(usize, Place)>) {
-        if self.entries.is_empty() {
+        if self.entries.len() == 0 {
             return;
         }
         let mut position = 0;
         for (keys, hashes) in keys.chunks(TOGETHER).zip(hashes.chunks(TOGETHER)) {
             self.newest.touch(hashes);
             for (key, hash) in keys.iter().zip(hashes) {
-                let mut next = self.newest.get(*hash, |at| self.entries[at as usize].raw[..KEY] == key.0);
+                let mut next = self.newest.get(*hash, |at| self.entries.get(at).raw[..KEY] == key.0);
                 while let Some(number) = next {
-                    let entry = &self.entries[number as usize];
+                    let entry = self.entries.get(number);
                     found.push((position, place_of(&entry.raw)));
                     next = (entry.before != NONE).then_some(entry.before);
                 }
@@ -132,19 +142,19 @@ impl Memory {
     /// All of a stretch among these entries. If it is within one tag, the others are passed over at their tags, which are
     /// a ninth of the memory.
     fn look_through(&self, entries: Range<usize>, stretch: &Stretch, found: &mut Vec<Raw>) {
+        let within = self.entries.within(entries);
         if stretch.low[..TAGGED] != stretch.high[..TAGGED] {
-            found.extend(self.entries[entries].iter().map(|it| it.raw).filter(|it| stretch.holds(it)));
+            let all = within.flat_map(|(entries, _)| entries).map(|it| it.raw);
+            found.extend(all.filter(|it| stretch.holds(it)));
             return;
         }
         let wanted = tag(&stretch.low);
-        let mut begin = entries.start;
-        for tags in self.tags[entries].chunks(TAGS) {
+        let some = within.flat_map(|(entries, tags)| entries.chunks(TAGS).zip(tags.chunks(TAGS)));
+        for (entries, tags) in some {
             // Without a branch for each, the compiler compares many at once.
             if tags.iter().fold(false, |any, it| any | (*it == wanted)) {
-                let near = &self.entries[begin..begin + tags.len()];
-                found.extend(near.iter().map(|it| it.raw).filter(|it| stretch.holds(it)));
+                found.extend(entries.iter().map(|it| it.raw).filter(|it| stretch.holds(it)));
             }
-            begin += tags.len();
         }
     }
 
@@ -155,7 +165,8 @@ impl Memory {
             all.extend(ordered);
             return;
         }
-        all.extend(self.entries.iter().map(|it| it.raw));
+        all.reserve_exact(self.entries.len());
+        self.entries.within(0..self.entries.len()).for_each(|(entries, _)| all.extend(entries.iter().map(|it| it.raw)));
         all.sort_unstable_by_key(in_order);
     }
 
@@ -163,7 +174,6 @@ impl Memory {
     pub(super) fn clear(&mut self) {
         self.newest.clear();
         self.entries.clear();
-        self.tags.clear();
         self.ordered.iter_mut().for_each(BTreeSet::clear);
     }
 
@@ -177,6 +187,6 @@ impl Memory {
         let hashed = self.newest.bytes();
         // A node of a tree is about three quarters full.
         let ordered = self.ordered.as_ref().map_or(0, |it| it.len() * size_of::<Raw>() * 4 / 3);
-        (hashed + self.entries.capacity() * (size_of::<Entry>() + size_of::<u32>()) + ordered) as u64
+        (hashed + self.entries.bytes() + ordered) as u64
     }
 }

@@ -7,6 +7,7 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::format::{Header, Writing};
+use super::list::Piece;
 use super::memory::Memory;
 use super::merge::{self, Merge};
 use super::record::Raw;
@@ -32,6 +33,33 @@ impl<D: Disk> Table<D> {
             return Ok(true);
         }
         self.merge(durable, &mut room)
+    }
+
+    /// Makes some of the room that inserts will need soon, so that none of them has to wait for memory. False if there is enough.
+    pub fn make_room(&self) -> bool {
+        let (wants_room, wants_spare) = {
+            let State { active, frozen, spare, .. } = &*self.state();
+            let none_to_come = spare.is_none() && frozen.is_empty();
+            (
+                active.wants_room() || spare.as_ref().is_some_and(Memory::wants_room),
+                none_to_come && active.is_half_full(),
+            )
+        };
+        // Made while nobody waits.
+        let piece = wants_room.then(Piece::new);
+        let empty = wants_spare.then(|| self.empty(FrameNumber::ORIGIN));
+        let State { active, spare, .. } = &mut *self.state_mut();
+        *spare = empty.or(spare.take());
+        if let Some(piece) = piece {
+            let next = spare.as_mut().filter(|_| !active.wants_room());
+            next.unwrap_or(active).add_room(piece);
+        }
+        wants_room || wants_spare
+    }
+
+    /// One without records, for the frames after this one.
+    fn empty(&self, from: FrameNumber) -> Memory {
+        Memory::new(from, self.shared.options.memory_records_max, self.shared.options.ordered)
     }
 
     /// Writes everything that is in memory as a run: for a clean stop, or to bound what a start inserts again.
@@ -69,10 +97,9 @@ impl<D: Disk> Table<D> {
 
     /// Puts an empty table in the place of the one that is being filled.
     pub(super) fn freeze(&self, state: &mut State<D::File>) {
-        let options = &self.shared.options;
         let next = match state.spare.take() {
             Some(spare) => spare.after(state.active.to),
-            None => Memory::new(state.active.to, options.memory_records_max, options.ordered),
+            None => self.empty(state.active.to),
         };
         state.frozen.push(Arc::new(std::mem::replace(&mut state.active, next)));
     }
@@ -136,6 +163,7 @@ impl<D: Disk> Table<D> {
         while let Some(raw) = merge.next()? {
             if writer.push(&raw)? {
                 self.write_frozen(durable, room)?;
+                while self.make_room() {}
             }
         }
         writer.finish()
