@@ -130,7 +130,6 @@ use hapax_core::entry::Entry;
 use hapax_core::time::Time;
 
 use crate::seam::Write;
-use fronts::Making;
 
 /// The version of both sections, and their first byte.
 pub const FORMAT: u8 = 1;
@@ -165,11 +164,10 @@ pub fn encode(write: &Write, sections: &mut Sections) {
 
 /// The same. Answers with the fronts of its entries, if they are wanted.
 pub fn encode_for(write: &Write, sections: &mut Sections, fronts: bool) -> Option<Fronts> {
-    let mut making = fronts.then(Making::default);
-    lasting::write(write, &mut sections.lasting, making.as_mut());
+    let ends = lasting::write(write, &mut sections.lasting);
     expiring::write(write, &mut sections.expiring);
     // A section that was just written is readable; if it were not, whoever reads the frame is told.
-    making.and_then(|making| making.finish(&sections.lasting).ok())
+    fronts.then(|| Fronts::of(&sections.lasting, &ends, write)).and_then(Result::ok)
 }
 
 /// Writes only what expires of a commit: what is left of it after a while.

@@ -22,10 +22,9 @@ pub(super) struct Directory {
 
 impl Directory {
     /// That of a section.
-    pub(super) fn of(section: &[u8]) -> Result<Self, Undecodable> {
-        let Lasting { tables, streams } = Lasting::open(section)?;
+    pub(super) fn of(Lasting { tables, streams }: Lasting<'_>) -> Self {
         let (tables, tail) = tables.apart();
-        Ok(Self { tail: tail.to_vec(), tables, streams })
+        Self { tail: tail.to_vec(), tables, streams }
     }
 
     /// About how much memory it takes.

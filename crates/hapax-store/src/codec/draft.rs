@@ -18,7 +18,7 @@ pub(super) struct Draft<'w, 'o> {
     names: Names<'w>,
     callers: Vec<&'w Caller>,
     /// Where each record ends, counted from the first.
-    ends: Vec<u64>,
+    pub(super) ends: Vec<u64>,
 }
 
 /// Names, each once.

@@ -10,7 +10,6 @@ use hapax_core::facts::Head;
 use super::draft::Draft;
 use super::entry::Much;
 use super::fault::{Fault, Part, Undecodable};
-use super::fronts::Making;
 use super::put::{Put, bits};
 use super::row::{self, Row};
 use super::tables::Tables;
@@ -138,8 +137,8 @@ impl<'b> Lasting<'b> {
     }
 }
 
-/// Writes what lasts of a commit. The fronts of its entries are made on the way, while they are at hand.
-pub(super) fn write(write: &Write, out: &mut Vec<u8>, mut fronts: Option<&mut Making>) {
+/// Writes what lasts of a commit. Answers where the record of each entry ends, counted from the first.
+pub(super) fn write(write: &Write, out: &mut Vec<u8>) -> Vec<u64> {
     let entries = || write.streams.iter().flat_map(|stream| &stream.changes.entries);
     let lanes: usize = write.streams.iter().map(|stream| stream.changes.lanes.len()).sum();
     let (count, documents) =
@@ -147,16 +146,11 @@ pub(super) fn write(write: &Write, out: &mut Vec<u8>, mut fronts: Option<&mut Ma
     out.clear();
     // A commit of usual events fits at once; an unusual one grows the buffer once or twice.
     out.reserve(256 + documents + count * 112 + lanes * 40);
-    fronts.iter_mut().for_each(|fronts| fronts.expect(count));
     let mut draft = Draft::begin(out, FORMAT, count, lanes + 8);
     for stream in &write.streams {
         let base = row::base(stream);
         for (index, entry) in (0..).zip(&stream.changes.entries) {
-            let start = draft.out.len();
             entry::write(&mut draft, &base, index, entry);
-            if let Some(fronts) = &mut fronts {
-                fronts.add(&draft.out[start..], entry);
-            }
         }
     }
     write.streams.iter().for_each(|stream| stream::write(&mut draft, stream));
@@ -164,6 +158,7 @@ pub(super) fn write(write: &Write, out: &mut Vec<u8>, mut fronts: Option<&mut Ma
     draft.directory(write.streams.iter().flat_map(|stream| [&*stream.key.tenant, &*stream.key.stream]));
     draft.out.number(write.streams.len() as u64);
     write.streams.iter().for_each(|stream| row::write(&mut draft, stream));
+    draft.ends
 }
 
 /// What belongs to no stream: tenants, handlers and what they did.

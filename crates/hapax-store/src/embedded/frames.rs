@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hapax_core::entry::SharedEntry;
+use hapax_core::entry::{Entry, SharedEntry};
 use hapax_core::event::Identity;
 use hapax_core::facts::{Brought, Sought};
 
@@ -122,7 +122,7 @@ impl<D: Disk> Frames<D> {
         let mut found = None;
         let wanted = Wanted { index: place.index, identity, brought: None };
         self.entries(place.frame, &[wanted], &mut Vec::new(), |_, entry| found = Some(entry))?;
-        Ok(found)
+        Ok(found.map(SharedEntry::from))
     }
 
     /// The entries at these places of a frame that are of these identities: `found` gets which of them each is. `room` is memory to
@@ -132,7 +132,7 @@ impl<D: Disk> Frames<D> {
         number: FrameNumber,
         wanted: &[Wanted<'_>],
         room: &mut Vec<u8>,
-        mut found: impl FnMut(usize, SharedEntry),
+        mut found: impl FnMut(usize, Entry),
     ) -> Result<(), StoreError> {
         if wanted.iter().any(|it| it.brought.is_some()) {
             self.keep_to.store(self.log.last().0 + KEPT_AFTER, Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl<D: Disk> Frames<D> {
                 continue;
             };
             match fronts.entry(it.index.into(), it.identity, brought, room) {
-                Ok(entry) => found(which, entry.into()),
+                Ok(entry) => found(which, entry),
                 // The log has the last word, and says what is wrong.
                 Err(_) => others.push((which, it)),
             }
@@ -170,12 +170,12 @@ fn entry_of(
     lasting: &Lasting<'_>,
     index: u32,
     identity: &Identity,
-) -> Result<Option<SharedEntry>, StoreError> {
+) -> Result<Option<Entry>, StoreError> {
     let index = u64::from(index);
     if lasting.find(index).map_err(|fault| unreadable(frame.number, &fault))?.identity != *identity {
         return Ok(None);
     }
-    entry_at(frame, lasting, index).map(Some)
+    lasting.entry(index).map(Some).map_err(|fault| unreadable(frame.number, &fault))
 }
 
 pub(super) fn entry_at(frame: &Frame, lasting: &Lasting<'_>, index: u64) -> Result<SharedEntry, StoreError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hapax_core::contract::{Contract, Version};
 use hapax_core::entry::Caller;
-use hapax_core::event::{Door, read};
+use hapax_core::event::{Door, Given, read};
 use hapax_core::facts::{Facts, Head};
 use hapax_core::judge::{Silent, judge};
 use hapax_core::lane::{Gaps, Lane};
@@ -48,7 +48,7 @@ pub(crate) fn write(events: u64, lanes: u64) -> Write {
         );
         let event = read(document.into_bytes().into(), &version, &door);
         let judgement = judge(&facts, &event, now, false, &mut Silent);
-        facts.record(&event, judgement, now, &Caller::default());
+        facts.record(Given::Lent(&event), judgement, now, &Caller::default());
     }
     let (after, changes) = facts.into_changes();
     let key = StreamKey { tenant: "default".into(), stream: "telemetry".into() };

@@ -59,13 +59,16 @@ impl<D: Disk> Shared<D> {
     ) -> Result<Vec<Option<SharedEntry>>, StoreError> {
         self.frames.bring_near(places.iter().map(|(place, _)| *place));
         let mut known = vec![None; asked.len()];
+        // Those that are read stay together, as entries do that are made together.
+        let (mut read, mut read_for) = (Vec::with_capacity(places.len()), Vec::with_capacity(places.len()));
+        let mut is_read = vec![false; asked.len()];
         let (mut wanted, mut positions, mut room) = (Vec::new(), Vec::new(), Vec::new());
         for together in places.chunk_by(|(one, _), (other, _)| one.frame == other.frame) {
             let Some((first, _)) = together.first() else { continue };
             if let Some(write) = self.under_way.get(first.frame) {
                 for (place, position) in together {
                     let (known, identity) = (&mut known[*position], asked[*position].identity);
-                    if known.is_none() {
+                    if known.is_none() && !is_read[*position] {
                         *known = entry_at(&write, place).filter(|entry| entry.identity == *identity).cloned();
                     }
                 }
@@ -74,14 +77,21 @@ impl<D: Disk> Shared<D> {
             self.durable.wait(first.frame)?;
             wanted.clear();
             positions.clear();
-            for (place, position) in together.iter().filter(|(_, position)| known[*position].is_none()) {
+            let is_known = |position: usize| known[position].is_some() || is_read[position];
+            for (place, position) in together.iter().filter(|(_, position)| !is_known(*position)) {
                 wanted.push(Wanted::new(place.index, &asked[*position]));
                 positions.push(*position);
             }
             // Of several in one frame the newest comes first.
-            let take = |which: usize, entry| _ = known[positions[which]].get_or_insert(entry);
+            let take = |which: usize, entry| {
+                if !std::mem::replace(&mut is_read[positions[which]], true) {
+                    read.push(entry);
+                    read_for.push(positions[which]);
+                }
+            };
             self.frames.entries(first.frame, &wanted, &mut room, take)?;
         }
+        read_for.into_iter().zip(SharedEntry::each(read)).for_each(|(position, entry)| known[position] = Some(entry));
         Ok(known)
     }
 }
