@@ -8,7 +8,7 @@ use hapax_core::batch::{Terms, submit};
 use hapax_core::chain::Verifier;
 use hapax_core::contract::{Contract, Version};
 use hapax_core::counter::Recount;
-use hapax_core::event::{Door, read};
+use hapax_core::event::{Door, Events, read};
 use hapax_core::explain::{explain_attempt, explain_entry};
 use hapax_core::facts::{Facts, Head};
 use hapax_core::receipt::Receipt;
@@ -38,7 +38,7 @@ pub(crate) fn judged(contract: Contract, documents: &[Arc<[u8]>]) {
             read(Arc::clone(document), &version, &door)
         })
         .collect();
-    let answer = submit(&mut facts, &events, now, &Terms::default());
+    let answer = submit(&mut facts, Events::Lent(&events), now, &Terms::default());
     assert_eq!(answer.receipts.len(), documents.len(), "one verdict for each");
 
     for receipt in &answer.receipts {

@@ -9,7 +9,7 @@ use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use hapax_core::contract::{Contract, Version};
 use hapax_core::entry::Caller;
-use hapax_core::event::{Door, Event, read};
+use hapax_core::event::{Door, Event, Given, read};
 use hapax_core::facts::{Facts, Head};
 use hapax_core::judge::{Silent, judge};
 use hapax_core::lane::{Gap, GapKind, Gaps, Lane};
@@ -62,7 +62,7 @@ fn run((facts, events): &mut (Facts, Vec<Event>)) -> Vec<Option<Receipt>> {
     let mut receipts = Vec::with_capacity(events.len());
     for event in &*events {
         let judgement = judge(facts, event, NOW, false, &mut Silent);
-        receipts.push(facts.record(event, judgement, NOW, &caller));
+        receipts.push(facts.record(Given::Lent(event), judgement, NOW, &caller));
     }
     receipts
 }
@@ -108,7 +108,7 @@ fn late_among_open_gaps(bencher: Bencher<'_, '_>, gaps: u64) {
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn read_document(bencher: Bencher<'_, '_>) {
     let version = version();
-    let documents: Vec<Arc<[u8]>> = (0..1_000).map(|index| event(&version, index, 42).document).collect();
+    let documents: Vec<Arc<[u8]>> = (0..1_000).filter_map(|index| event(&version, index, 42).document).collect();
     let door = Door { salt: &[0; 32], now: NOW, spare: 0, event_bytes_max: 1 << 20, covers: &|_| true };
     bencher
         .counter(ItemsCount::new(documents.len()))

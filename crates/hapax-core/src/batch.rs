@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::access::Patterns;
 use crate::contract::BatchOrder;
 use crate::entry::{Basis, Caller};
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::facts::{Facts, Spread};
 use crate::judge::{Silent, judge};
 use crate::out::Out;
@@ -52,17 +52,21 @@ pub struct Answer {
 }
 
 /// Judges the events of one request and writes down what became of them.
-pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> Answer {
+pub fn submit(facts: &mut Facts, mut events: Events<'_>, now: Time, terms: &Terms) -> Answer {
     facts.reserve(events.len());
-    let order = Order::of(facts.version.contract.batch.order, events);
+    let order = Order::of(facts.version.contract.batch.order, &events);
     if terms.atomic || terms.dry_run {
         facts.begin();
     }
-    let (mut receipts, mut refused_at) = run(facts, events, &order, now, terms);
+    let (mut receipts, mut refused_at) = if terms.atomic {
+        run(facts, &mut events.lent(), &order, now, terms)
+    } else {
+        run(facts, &mut events, &order, now, terms)
+    };
     if terms.atomic
         && let Some(index) = refused_at
     {
-        receipts = refuse_all(facts, events, &order, &receipts, index, now, terms);
+        receipts = refuse_all(facts, &events, &order, &receipts, index, now, terms);
     } else {
         refused_at = None;
     }
@@ -87,7 +91,13 @@ pub fn submit(facts: &mut Facts, events: &[Event], now: Time, terms: &Terms) -> 
 }
 
 /// Judges in order. Answers also with the first event that an atomic batch must not hold.
-fn run(facts: &mut Facts, events: &[Event], order: &Order, now: Time, terms: &Terms) -> (Vec<Receipt>, Option<usize>) {
+fn run(
+    facts: &mut Facts,
+    events: &mut Events<'_>,
+    order: &Order,
+    now: Time,
+    terms: &Terms,
+) -> (Vec<Receipt>, Option<usize>) {
     let stops = facts.version.contract.batch.stop_on_ordering;
     let mut stopped: HashMap<Arc<str>, usize, Spread> = HashMap::default();
     let mut receipts: Vec<Option<Receipt>> = Vec::with_capacity(events.len());
@@ -99,22 +109,26 @@ fn run(facts: &mut Facts, events: &[Event], order: &Order, now: Time, terms: &Te
             Some(because) => Some(not_evaluated(facts, event, Code::BatchStopped, *because, now, terms)),
             None => {
                 let judgement = judge(facts, event, now, terms.caller.forced, &mut Silent);
-                facts.record(event, judgement, now, &terms.caller)
+                facts.record(events.give(index), judgement, now, &terms.caller)
             }
         };
-        if let Some(receipt) = &receipt {
-            if receipt.verdict() != Verdict::Duplicate {
-                refused_at = refused_at.or(Some(index));
-            }
-            if stops
-                && receipt.verdict() == Verdict::Rejected
-                && receipt.code().is_some_and(Code::is_ordering)
-                && let Some(lane) = &event.lane
-            {
-                stopped.insert(Arc::clone(lane), index);
-            }
+        // A receipt that is none is written anew and not copied: the rest of it was never written, and a processor that copies it waits until
+        // all that is under way to memory has arrived, 50 ns for each event.
+        let Some(receipt) = receipt else {
+            receipts.push(None);
+            continue;
+        };
+        if receipt.verdict() != Verdict::Duplicate {
+            refused_at = refused_at.or(Some(index));
         }
-        receipts.push(receipt);
+        if stops
+            && receipt.verdict() == Verdict::Rejected
+            && receipt.code().is_some_and(Code::is_ordering)
+            && let Some(lane) = &events[index].lane
+        {
+            stopped.insert(Arc::clone(lane), index);
+        }
+        receipts.push(Some(receipt));
     }
     // In the order in which they were judged, those that have no receipt yet are the entries.
     let mut entries = facts.share().iter();

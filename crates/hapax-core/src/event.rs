@@ -8,6 +8,7 @@
 
 mod counted;
 mod fields;
+mod given;
 mod hashing;
 mod identify;
 mod keys;
@@ -16,6 +17,8 @@ mod parts;
 mod read;
 
 pub use counted::counter_key;
+pub(crate) use given::Kept;
+pub use given::{Events, Given};
 pub(crate) use hashing::Input;
 pub use hashing::{Digest, digest};
 pub use keys::{IdSource, Identity, NonceKey};
@@ -37,8 +40,8 @@ pub const DEFAULT_LANE: &str = "default";
 /// One submitted document, read.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The bytes as sent.
-    pub document: Arc<[u8]>,
+    /// The bytes as sent; none once its entry [has](Given::Left) them.
+    pub document: Option<Arc<[u8]>>,
     /// Their SHA-256.
     pub digest: Digest,
     /// The [hash](crate::chain::content_hash) of what it says about itself; zeros in a document that is refused.

@@ -384,7 +384,7 @@ impl<S: Store> Writing<S> {
             decided.begin_alone(&mut self.store, &elsewhere)
         });
         match begun {
-            Err(StoreError::Conflict) => begin(&mut self.store, requests),
+            Err(StoreError::Conflict) if self.store.is_shared() => begin(&mut self.store, requests),
             begun => begun,
         }
     }

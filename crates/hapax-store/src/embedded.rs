@@ -362,6 +362,10 @@ impl<D: Disk> Store for Embedded<D> {
     fn is_at_hand(&self) -> bool {
         matches!(self.way, Way::Flow(_))
     }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
 }
 
 /// About how large a commit will be. It decides only when the disk counts as full, and that has room to spare.

@@ -251,6 +251,11 @@ pub trait Store {
     fn is_at_hand(&self) -> bool {
         false
     }
+
+    /// May others commit to the same ledger? Then a turn may have to be taken again, and its requests stay as they are until it is over.
+    fn is_shared(&self) -> bool {
+        true
+    }
 }
 
 /// Reading, outside a turn: what is shown is what was committed.

@@ -52,7 +52,7 @@ fn puts_contract(request: &Request) -> bool {
 pub fn begin(store: &mut impl Store, requests: &mut [Request]) -> Result<(Vec<Answer>, Begun), StoreError> {
     for _ in 0..TRIES_MAX {
         match decide(store, requests).and_then(|decided| decided.begin(store)) {
-            Err(StoreError::Conflict) => {}
+            Err(StoreError::Conflict) if store.is_shared() => {}
             begun => return begun,
         }
     }
@@ -78,8 +78,10 @@ pub fn decide(store: &mut impl Store, requests: &mut [Request]) -> Result<Decide
         store.let_go();
         return Err(StoreError::Conflict);
     }
-    let mut working = Working::new(loaded);
-    let answers = requests.iter().map(|request| working.answer(request)).collect();
+    // It refers to the events, and they are to be nobody else's.
+    drop(prepared);
+    let mut working = Working::new(loaded, store.is_shared());
+    let answers = requests.iter_mut().map(|request| working.answer(request)).collect();
     Ok(Decided { answers, write: working.into_write() })
 }
 

@@ -18,7 +18,7 @@ pub struct SharedEntry {
 
 impl SharedEntry {
     /// Each of these, in their order.
-    pub(crate) fn each(mut entries: Vec<Entry>) -> impl Iterator<Item = SharedEntry> {
+    pub fn each(mut entries: Vec<Entry>) -> impl Iterator<Item = SharedEntry> {
         // There is room for every event of the request, and of most of them there may be no entry.
         if entries.len() < entries.capacity() / 2 {
             entries.shrink_to_fit();

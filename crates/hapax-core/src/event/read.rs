@@ -64,32 +64,33 @@ impl<'v> Reader<'v> {
 
     /// Reads a document.
     pub fn read(&mut self, document: Arc<[u8]>, door: &Door<'_>) -> Event {
-        let mut event = self.blank(document);
-        let bytes = Arc::clone(&event.document);
-        let outcome = size(&bytes, door).and_then(|()| match json::parse_with(&bytes, &mut self.tape) {
+        let mut event = self.blank(&document);
+        let outcome = size(&document, door).and_then(|()| match json::parse_with(&document, &mut self.tape) {
             Err(fault) => Err(Refusal::schema(fault.pointer.clone(), "strict JSON", fault.to_string())),
-            Ok(document) => {
-                let outcome = self.object(&mut event, document.root(), door);
-                document.recycle(&mut self.tape);
+            Ok(parsed) => {
+                let outcome = self.object(&mut event, parsed.root(), door);
+                parsed.recycle(&mut self.tape);
                 outcome
             }
         });
         event.refusal = outcome.err().map(Box::new);
+        event.document = Some(document);
         event
     }
 
     /// Reads a document that was scanned already: its value is this.
     pub fn read_scanned(&mut self, document: Arc<[u8]>, root: Node<'_>, door: &Door<'_>) -> Event {
         debug_assert_eq!(&*document, root.raw().as_bytes(), "the value is the document's");
-        let mut event = self.blank(document);
-        let outcome = size(&event.document, door).and_then(|()| self.object(&mut event, root, door));
+        let mut event = self.blank(&document);
+        let outcome = size(&document, door).and_then(|()| self.object(&mut event, root, door));
         event.refusal = outcome.err().map(Box::new);
+        event.document = Some(document);
         event
     }
 
-    fn blank(&self, document: Arc<[u8]>) -> Event {
+    fn blank(&self, document: &[u8]) -> Event {
         Event {
-            digest: digest(&document),
+            digest: digest(document),
             content: Digest::default(),
             version: self.version.number,
             id: None,
@@ -104,7 +105,7 @@ impl<'v> Reader<'v> {
             nonce: None,
             counted: Vec::new(),
             refusal: None,
-            document,
+            document: None,
         }
     }
 

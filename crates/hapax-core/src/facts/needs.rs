@@ -71,8 +71,9 @@ impl Needs {
         let looked_for = |event: &&Event| event.refusal.is_none() && event.id_source != IdSource::Assigned;
         let of_events = self.events.iter().flat_map(|events| events.iter()).filter(looked_for).map(|event| {
             let Event { digest, document, id, lane, identity, .. } = event;
-            let brought = id.as_ref().zip(lane.as_ref()).map(|(id, lane)| Brought { digest, document, id, lane });
-            Sought { identity, brought }
+            let brought =
+                || Some(Brought { digest, document: document.as_ref()?, id: id.as_ref()?, lane: lane.as_ref()? });
+            Sought { identity, brought: brought() }
         });
         of_events.chain(self.identities.iter().map(|identity| Sought { identity, brought: None }))
     }

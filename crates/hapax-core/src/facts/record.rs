@@ -7,7 +7,7 @@ use crate::audit::{Attempt, Submitted};
 use crate::chain::{content_hash, link_hash};
 use crate::counter::{Adjustment, Class, Counter, CounterKey};
 use crate::entry::{Basis, Caller, Entry, EntryKind, SharedEntry};
-use crate::event::{Digest, Event, IdSource};
+use crate::event::{Digest, Event, Given, IdSource, Kept};
 use crate::judge::{Acceptance, Judgement, Known, Likeness, Ruling};
 use crate::lane::Edit;
 use crate::period::PeriodStart;
@@ -20,15 +20,15 @@ use crate::words::{Code, States, Verdict};
 impl Facts {
     /// Writes down what became of an event, and answers with its receipt. There is none yet for one that was accepted: that is its
     /// entry, when it is [shared](Facts::share).
-    pub fn record(&mut self, event: &Event, judgement: Judgement, now: Time, caller: &Caller) -> Option<Receipt> {
+    pub fn record(&mut self, event: Given<'_>, judgement: Judgement, now: Time, caller: &Caller) -> Option<Receipt> {
         let Judgement { ruling, basis } = judgement;
         match ruling {
             Ruling::Accepted(acceptance) => {
                 self.enter(event, acceptance, basis, now, caller);
                 None
             }
-            Ruling::Known(known) => Some(self.know(event, known, basis, now, caller)),
-            Ruling::Refused(refusal) => Some(self.refuse(event, refusal, basis, now, caller)),
+            Ruling::Known(known) => Some(self.know(&event, known, basis, now, caller)),
+            Ruling::Refused(refusal) => Some(self.refuse(&event, refusal, basis, now, caller)),
         }
     }
 
@@ -44,9 +44,9 @@ impl Facts {
     /// In the same frame as what calls it, and so is what it ends with: an entry has five hundred bytes, and each hand that it goes
     /// through costs a copy of them.
     #[inline(always)]
-    fn enter(&mut self, event: &Event, acceptance: Acceptance, basis: Basis, now: Time, caller: &Caller) {
+    fn enter(&mut self, event: Given<'_>, acceptance: Acceptance, basis: Basis, now: Time, caller: &Caller) {
         self.head.events += 1;
-        let slot = acceptance.slot.unwrap_or_else(|| self.new_lane(event));
+        let slot = acceptance.slot.unwrap_or_else(|| self.new_lane(&event));
         self.remember_lane(slot);
         let facts = &mut self.lanes[slot];
         let previous_in_lane = facts.lane.last_offset;
@@ -58,25 +58,27 @@ impl Facts {
         }
         let name = &facts.name;
         self.changes.gaps.extend(acceptance.gaps.into_iter().map(|change| (Arc::clone(name), change)));
-        // Its own name of the lane: that of the facts is the state's, and an entry of the turn before is being dropped in another
-        // thread. Two that count the users of one name wait for each other.
-        let lane = event.lane.clone().unwrap_or_else(|| Arc::clone(name));
-
+        let (id_source, identity, epoch, observed_at) =
+            (event.id_source, event.identity, event.epoch, event.time.time());
+        let (digest, content, nonce) = (event.digest, event.content, event.nonce);
+        let Kept { document, id, lane } = event.keep();
         let entry = Entry {
             offset: 0,
             hash: [0; 32],
             kind: EntryKind::Event,
             at: now,
             contract: self.version.number,
-            id: event.id.clone().unwrap_or_default(),
-            id_source: event.id_source,
-            identity: event.identity,
-            lane,
-            epoch: event.epoch,
+            id: id.unwrap_or_default(),
+            id_source,
+            identity,
+            // Its own name of the lane: that of the facts is the state's, and an entry of the turn before is being dropped in another
+            // thread. Two that count the users of one name wait for each other.
+            lane: lane.unwrap_or_else(|| Arc::clone(name)),
+            epoch,
             seq: acceptance.seq,
-            observed_at: event.time.time(),
-            document: Arc::clone(&event.document),
-            digest: event.digest,
+            observed_at,
+            document: document.unwrap_or_default(),
+            digest,
             marks: acceptance.marks,
             states: acceptance.states,
             gap: acceptance.gap,
@@ -89,9 +91,9 @@ impl Facts {
             attempt: 0,
             caller: caller.clone(),
         };
-        self.append(entry, &event.content);
+        self.append(entry, &content);
         if acceptance.uses_nonce
-            && let Some(nonce) = event.nonce
+            && let Some(nonce) = nonce
         {
             self.remember_nonce(nonce);
             self.nonces.insert(nonce, now);
@@ -100,7 +102,7 @@ impl Facts {
         for folding in acceptance.counters {
             if folding.class != Class::Folded {
                 let adjustment = Adjustment {
-                    id: event.id.clone().unwrap_or_default(),
+                    id: self.open.last().map(|entry| Arc::clone(&entry.id)).unwrap_or_default(),
                     amount: folding.one.amount,
                     reason: Arc::from(folding.class.name()),
                     offset: self.head.offset,
@@ -210,7 +212,7 @@ impl Facts {
             code: Code::SchemaViolation,
             states: States::NONE,
             refusal: None,
-            document: Submitted::Document(Arc::clone(&event.document)),
+            document: Submitted::Document(event.document.clone().unwrap_or_default()),
             basis,
             rejected: false,
             caller: caller.clone(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hapax_core::access::Role;
 use hapax_core::batch::submit;
 use hapax_core::contract::{Checked, Version, forbidden_changes};
+use hapax_core::event::Events;
 use hapax_core::facts::{Acknowledgement, Facts, Head};
 use hapax_core::lane::Gap;
 use hapax_core::manual::{acknowledge, close, correct};
@@ -32,23 +33,25 @@ pub(super) struct Working {
     /// Contracts that were put.
     pub(super) versions: BTreeMap<StreamKey, (Version, Time)>,
     pub(super) write: Write,
+    /// May the turn have to be taken again?
+    is_shared: bool,
 }
 
 impl Working {
-    pub(super) fn new(loaded: Loaded) -> Self {
+    pub(super) fn new(loaded: Loaded, is_shared: bool) -> Self {
         let before = loaded.streams.iter().map(|(key, stream)| (key.clone(), stream.facts.head)).collect();
-        Self { loaded, before, versions: BTreeMap::new(), write: Write::default() }
+        Self { loaded, before, versions: BTreeMap::new(), write: Write::default(), is_shared }
     }
 
     /// Decides one request. A request that was answered before is answered alike, and nothing is done again.
-    pub(super) fn answer(&mut self, request: &Request) -> Answer {
+    pub(super) fn answer(&mut self, request: &mut Request) -> Answer {
         let dry = matches!(&request.ask, Ask::Submit(submission) if submission.terms.dry_run);
         let id = request.id.as_ref().filter(|_| !dry);
         if let Some(answer) = id.and_then(|id| self.answered_before(id, request.now)) {
             return answer;
         }
         let answer = self.decide(request).unwrap_or_else(|problem| Answer::problem(&problem));
-        if let Some(id) = id.filter(|_| !answer.problem) {
+        if let Some(id) = request.id.as_ref().filter(|_| !dry && !answer.problem) {
             let record = RequestRecord {
                 fingerprint: id.fingerprint,
                 status: answer.status,
@@ -71,9 +74,9 @@ impl Working {
         Some(Answer::problem(&Problem::new(ProblemCode::IdempotencyKeyReused, detail)))
     }
 
-    fn decide(&mut self, request: &Request) -> Result<Answer, Problem> {
+    fn decide(&mut self, request: &mut Request) -> Result<Answer, Problem> {
         let (now, caller) = (request.now, &request.caller);
-        match &request.ask {
+        match &mut request.ask {
             Ask::Submit(submission) => self.submit(submission, now),
             Ask::PutContract { stream, contract } => self.put_contract(stream, contract, now),
             Ask::Correct(ask) => {
@@ -109,13 +112,18 @@ impl Working {
         found.ok_or_else(|| no_stream(stream))
     }
 
-    fn submit(&mut self, submission: &Submission, now: Time) -> Result<Answer, Problem> {
+    fn submit(&mut self, submission: &mut Submission, now: Time) -> Result<Answer, Problem> {
+        let is_shared = self.is_shared;
         let facts = self.facts(&submission.stream)?;
         if submission.terms.caller.forced && !facts.version.contract.override_allowed {
             let detail = "the contract does not allow an override (override.allowed = false)";
             return Err(Problem::new(ProblemCode::OverrideNotAllowed, detail));
         }
-        let answer = submit(facts, &submission.events, now, &submission.terms);
+        let events = match Arc::get_mut(&mut submission.events).filter(|_| !is_shared) {
+            Some(events) => Events::Left(events),
+            None => Events::Lent(&submission.events),
+        };
+        let answer = submit(facts, events, now, &submission.terms);
         let status = match answer.receipts.as_slice() {
             [_] if submission.single && answer.dry_run => 200,
             [receipt] if submission.single => receipt.status(),

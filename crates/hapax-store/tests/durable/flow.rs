@@ -9,7 +9,7 @@ use hapax_core::event::Identity;
 use hapax_store::embedded::log::LogId;
 use hapax_store::embedded::{Embedded, Options};
 use hapax_store::seam::{Elsewhere, Read as _, Store as _, StoreError, TurnNeeds};
-use hapax_store::turn::{Request, begin, decide};
+use hapax_store::turn::{Ask, Request, begin, decide, turn};
 use serde_json::{Value, json};
 
 use super::gate::{Gate, Gated};
@@ -69,6 +69,18 @@ fn send_all(stage: &mut Stage<Embedded<Gated>>, numbers: &[u64]) -> Told {
         _ = tell.send(outcome.map(|()| serde_json::from_slice(&body).expect("JSON")));
     });
     told
+}
+
+/// Only whoever is alone with a ledger need not take a turn again, and may use its events up.
+#[test]
+fn entries_take_over_what_they_keep_of_their_events() {
+    let disk = Gated::new();
+    let mut stage = stage(&disk);
+    let mut requests = [request(&mut stage, &[1, 2])];
+    turn(&mut stage.store, &mut requests).expect("a turn");
+    let Ask::Submit(submission) = &requests[0].ask else { unreachable!("events were sent") };
+    assert_eq!(submission.events.len(), 2);
+    assert!(submission.events.iter().all(|event| event.document.is_none()));
 }
 
 #[test]
