@@ -49,9 +49,9 @@ pub fn runtime(bound: bool) -> std::io::Result<Runtime> {
 /// What the process could use before any of its threads was bound; none as long as none is.
 static ALL: OnceLock<CpuSet> = OnceLock::new();
 
-/// What keeps the processors awake, where each has a thread of its own.
+/// What keeps the threads of this runtime awake, where each has a processor of its own.
 pub fn awake() -> Option<Awake> {
-    ALL.get().and_then(|all| Awake::start(&processors(all)))
+    ALL.get().and_then(|all| Awake::start(processors(all).len()))
 }
 
 /// A thread beside those that work, for a part of what one of them has to do.

@@ -57,9 +57,9 @@ impl Serve {
     }
 }
 
-/// Commits of so many events are written by who judged them, and larger ones beside: with a few events it takes longer to wake another
-/// thread than to write them down.
-const AT_ONCE_MAX: usize = 64;
+/// Commits of so many events are written by who judged them, and larger ones beside. Few events come from few senders, and have nobody to wait
+/// for but the disk; of many senders the others have something to do meanwhile.
+const AT_ONCE_MAX: usize = 4;
 
 /// Runs a server on the ledger at this place until it is asked to stop.
 pub(crate) async fn run(

@@ -1,37 +1,35 @@
-//! Keeps the processors of a small machine awake while many small requests are answered.
+//! Keeps the threads of a small machine awake while many small requests are answered.
 //!
-//! A processor that has nothing to do for a moment goes to sleep, and to wake it takes 30 to 50 µs on a virtual machine: as long as two
-//! single events take altogether. While many of them wait for a sync, the thread that writes sleeps twice, and so do those that answer.
+//! A thread that has nothing to do for a moment goes to sleep, and to wake it takes 30 to 50 µs on a virtual machine: as long as two
+//! single events take altogether. And one of them sleeps until something comes over a socket. If its processor has a client to run by then,
+//! it waits until that has had enough, and all that came waits with it, while the other processor has nothing to do.
 //!
-//! So there is a thread for each processor that does nothing, with the system's lowest priority (`SCHED_IDLE`): it has only what nobody
-//! else wants, and whoever is woken takes the processor from it at once. It goes to sleep itself as soon as there are few requests, or none
-//! has come for [a while](QUIET_LOOKS): then nobody waits for a processor, but for a disk or a client.
+//! So there is a task for each thread that does nothing, again and again. A thread that has one does not sleep: it looks what came, and
+//! for what the others have not begun. Between two looks it lets go of its processor, so it has only what nobody else wants. The tasks
+//! sleep as soon as there are few requests, or none has come for [a while](QUIET_LOOKS): then nobody waits for a processor, but for a
+//! disk or a client.
 //!
-//! Not here: anything that decides. Without these threads everything is the same, and a little later.
+//! Not here: anything that decides. Without these tasks everything is the same, and a little later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::{JoinHandle, park};
 
-use rustix::thread::{CpuSet, sched_setaffinity};
-use thread_priority::{
-    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
-};
+use tokio::sync::Notify;
+use tokio::task::{JoinSet, yield_now};
 
 /// So many small requests are worth it. Fewer leave a processor idle however quickly it wakes.
 const MANY: usize = 8;
 /// On a machine with more processors one is more likely awake anyway, and to keep all of them so takes more power. Measured with two.
 const PROCESSORS_MAX: usize = 4;
-/// How often it is looked whether something came before it is quiet: about a fifth of a millisecond, as long as a sync takes.
+/// How often it is looked whether something came before it is quiet: a fifth of a millisecond where nobody else wants the processor, as
+/// long as a sync takes.
 const QUIET_LOOKS: u32 = 128;
-/// A look is so many pauses of the processor: one to two microseconds.
-const LOOK_PAUSES: u32 = 32;
 
-/// Threads that stay awake. They end when this is dropped.
+/// Tasks that keep threads awake. They end when this is dropped.
 #[derive(Debug)]
 pub struct Awake {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    _tasks: JoinSet<()>,
 }
 
 #[derive(Debug, Default)]
@@ -40,9 +38,9 @@ struct Shared {
     under_way: AtomicUsize,
     /// How many there ever were.
     begun: AtomicU64,
-    /// Are some of the threads asleep, and to be woken when it is worth it?
+    /// Are some of the tasks asleep, and to be woken when it is worth it?
     asleep: AtomicBool,
-    ends: AtomicBool,
+    wakes: Notify,
 }
 
 /// One small request, until it is dropped.
@@ -50,25 +48,18 @@ struct Shared {
 pub struct Mark<'a>(&'a Shared);
 
 impl Awake {
-    /// For these processors, each of which has a thread of the server.
-    pub(super) fn start(processors: &[usize]) -> Option<Self> {
-        if processors.len() > PROCESSORS_MAX {
+    /// For so many threads of this runtime, each of which has a processor.
+    pub(super) fn start(threads: usize) -> Option<Self> {
+        if threads > PROCESSORS_MAX {
             return None;
         }
         let shared = Arc::new(Shared::default());
-        let start = |processor: &usize| {
-            let (shared, mut own) = (Arc::clone(&shared), CpuSet::new());
-            own.set(*processor);
-            let run = move || {
-                // With the priority of others it would take from them what it wants to save.
-                if sched_setaffinity(None, &own).is_ok() && is_last_of_all() {
-                    shared.stay_awake();
-                }
-            };
-            std::thread::Builder::new().name("awake".to_owned()).spawn(run).ok()
+        let stay_awake = |_| {
+            let shared = Arc::clone(&shared);
+            async move { shared.stay_awake().await }
         };
-        let threads = processors.iter().filter_map(start).collect();
-        Some(Self { shared, threads })
+        let tasks = (0..threads).map(stay_awake).collect();
+        Some(Self { shared, _tasks: tasks })
     }
 
     /// A small request is under way.
@@ -77,13 +68,9 @@ impl Awake {
         let under_way = self.shared.under_way.fetch_add(1, Ordering::Relaxed) + 1;
         if under_way >= MANY && self.shared.asleep.load(Ordering::Relaxed) {
             self.shared.asleep.store(false, Ordering::Relaxed);
-            self.wake();
+            self.shared.wakes.notify_waiters();
         }
         Mark(&self.shared)
-    }
-
-    fn wake(&self) {
-        self.threads.iter().for_each(|thread| thread.thread().unpark());
     }
 }
 
@@ -93,27 +80,19 @@ impl Drop for Mark<'_> {
     }
 }
 
-impl Drop for Awake {
-    fn drop(&mut self) {
-        self.shared.ends.store(true, Ordering::Relaxed);
-        self.wake();
-        for thread in self.threads.drain(..) {
-            _ = thread.join();
-        }
-    }
-}
-
 impl Shared {
-    fn stay_awake(&self) {
-        let mut quiet = Quiet::default();
-        while !self.ends.load(Ordering::Relaxed) {
-            (0..LOOK_PAUSES).for_each(|_| std::hint::spin_loop());
-            if quiet.is_it(self.under_way.load(Ordering::Relaxed), self.begun.load(Ordering::Relaxed)) {
-                self.asleep.store(true, Ordering::Relaxed);
-                // Whoever comes from here on wakes it; who came just before is missed, and the next is not.
-                park();
-                quiet = Quiet::default();
+    async fn stay_awake(&self) {
+        loop {
+            let mut quiet = Quiet::default();
+            while !quiet.is_it(self.under_way.load(Ordering::Relaxed), self.begun.load(Ordering::Relaxed)) {
+                // The thread does all else that there is, and then looks what came.
+                yield_now().await;
+                std::thread::yield_now();
             }
+            // Whoever comes from here on wakes it; who came just before is missed, and the next is not.
+            let woken = self.wakes.notified();
+            self.asleep.store(true, Ordering::Relaxed);
+            woken.await;
         }
     }
 }
@@ -134,12 +113,6 @@ impl Quiet {
     }
 }
 
-/// Gives this thread only what nobody else wants. False if the system does not.
-fn is_last_of_all() -> bool {
-    let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,37 +128,32 @@ mod tests {
         assert_eq!(few, u64::from(QUIET_LOOKS) + 1, "few ask");
     }
 
-    #[test]
-    fn its_threads_sleep_until_many_ask_and_end_with_it() {
-        let here = super::super::processors(&super::super::allowed());
-        let awake = Awake::start(&here[..1]).expect("a small machine");
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn its_tasks_sleep_until_many_ask_and_end_with_it() {
+        let awake = Awake::start(2).expect("a small machine");
         let is_asleep = || awake.shared.asleep.load(Ordering::Relaxed);
-        let wait_until_asleep = || {
-            while !is_asleep() {
-                std::thread::yield_now();
-            }
-        };
-        wait_until_asleep();
+        while !is_asleep() {
+            yield_now().await;
+        }
         let few: Vec<_> = (1..MANY).map(|_| awake.begin()).collect();
         assert!(is_asleep(), "few wake nobody");
         let last = awake.begin();
         assert_eq!(awake.shared.under_way.load(Ordering::Relaxed), MANY);
-        // It was woken, and as nobody comes any more it sleeps again.
-        wait_until_asleep();
+        // They were woken, and as nobody comes any more they sleep again.
+        while !is_asleep() {
+            yield_now().await;
+        }
         drop((few, last));
         assert_eq!(awake.shared.under_way.load(Ordering::Relaxed), 0);
         let shared = Arc::downgrade(&awake.shared);
         drop(awake);
-        assert!(shared.upgrade().is_none(), "no thread is left");
+        while shared.upgrade().is_some() {
+            yield_now().await;
+        }
     }
 
     #[test]
-    fn the_system_gives_it_what_nobody_else_wants() {
-        let policy = std::thread::spawn(|| {
-            assert!(is_last_of_all());
-            thread_priority::thread_schedule_policy().expect("a policy")
-        });
-        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-        assert_eq!(policy.join().expect("no panic"), idle);
+    fn on_a_large_machine_there_are_none() {
+        assert!(Awake::start(PROCESSORS_MAX + 1).is_none());
     }
 }

@@ -5,9 +5,9 @@
 //! handed over. Whoever handed one over is told after its sync. At most one waits while another is written, and whoever hands over
 //! a third waits with it: more would not be quicker, and an answer would wait longer. After the first that fails none is written.
 //!
-//! A small commit may be written [at once](Flow::write_at_once), by the one who judged it, if no other is under way: to wake a thread, and to
-//! be woken by it, takes longer than to encode a few entries. So may a large one that [comes alone](super::Embedded::begin_alone): nobody else
-//! has anything to do meanwhile.
+//! A commit of a few events may be written [at once](Flow::write_at_once), by the one who judged it, if no other is under way: few have anything
+//! to do meanwhile, and to wake a thread, and to be woken by it, takes longer than to encode a few entries. So may a large one that
+//! [comes alone](super::Embedded::begin_alone).
 //!
 //! Not here: whether a commit may be made at all. What is handed over was checked, and is in the state already.
 
