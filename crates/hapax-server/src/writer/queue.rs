@@ -29,6 +29,13 @@ const UNDER_WAY_MAX: usize = 2;
 /// for each other, in step.
 const ENOUGH: usize = 1000;
 
+/// A small turn begins when half of those who ask are there; for so many rounds, in each of which everybody has a chance to do what is to be
+/// done, it is waited for them.
+const ROUNDS: usize = 4;
+
+/// So slowly it is forgotten how many ask at a time: a thirty-second part with each turn.
+const FORGOTTEN: usize = 32;
+
 /// What waits for the writers.
 #[derive(Debug)]
 pub(super) struct Queue<A, T> {
@@ -57,9 +64,10 @@ struct State<A, T> {
     task: Option<Waker>,
     /// The same task, when it waits for more of it.
     company: Option<Waker>,
-    /// How many the last turn took, and how many are wanted for the next.
+    /// How many the last turn took.
     last: usize,
-    wanted: usize,
+    /// How many ask at a time: the most of late.
+    ask: usize,
     closed: bool,
 }
 
@@ -94,7 +102,7 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
             task: None,
             company: None,
             last: 0,
-            wanted: 0,
+            ask: 0,
             closed: false,
         };
         let together = writers == 1;
@@ -148,20 +156,21 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
     }
 
     /// The same for the one writer that is a task. A small turn begins when half of those who ask are there, so that the other half has
-    /// something to do while it is written; if they do not come, when everybody else had a chance to do what is to be done.
+    /// something to do while it is written; if they do not come, after [a few rounds](ROUNDS).
     pub(super) async fn next(&self, turn: &mut Vec<T>) -> Option<(usize, A)> {
-        {
-            let mut state = self.lock();
-            state.wanted = (state.last + state.waiting.len()) / 2;
-        }
+        self.lock().see_who_asks();
         loop {
             poll_fn(|context| self.poll_worth(context)).await?;
-            let mut others = pin!(tokio::task::yield_now());
-            poll_fn(|context| match self.poll_company(context) {
-                Poll::Ready(()) => Poll::Ready(()),
-                Poll::Pending => others.as_mut().poll(context),
-            })
-            .await;
+            for _ in 0..ROUNDS {
+                let mut others = pin!(tokio::task::yield_now());
+                let is_in_company = poll_fn(|context| match self.poll_company(context) {
+                    Poll::Ready(()) => Poll::Ready(true),
+                    Poll::Pending => others.as_mut().poll(context).map(|()| false),
+                });
+                if is_in_company.await {
+                    break;
+                }
+            }
             let mut state = self.lock();
             if !state.waiting.is_empty() && state.is_worth_it() {
                 let before = state.waiting.len();
@@ -185,7 +194,7 @@ impl<A: PartialEq + Clone, T> Queue<A, T> {
         Poll::Pending
     }
 
-    /// Ready when as many wait as are wanted.
+    /// Ready when there is enough.
     fn poll_company(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.is_in_company() {
@@ -304,7 +313,13 @@ impl<A: PartialEq, T> State<A, T> {
 
     /// Is there enough for a turn that nobody else need be waited for?
     fn is_in_company(&self) -> bool {
-        self.size >= AHEAD_MIN || self.waiting.len() >= self.wanted || self.closed
+        self.size >= AHEAD_MIN || self.waiting.len() >= self.ask / 2 || self.closed
+    }
+
+    /// Those of the last turn have no answer yet, so they are others than those who wait.
+    fn see_who_asks(&mut self) {
+        let forgotten = self.ask.div_ceil(FORGOTTEN);
+        self.ask = (self.last + self.waiting.len()).max(self.ask - forgotten);
     }
 
     /// May another turn about this begin?

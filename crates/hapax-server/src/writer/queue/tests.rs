@@ -146,7 +146,12 @@ fn a_small_turn_of_a_task_begins_when_half_of_those_who_ask_are_there() {
     queue.push(item("b2")).expect("room");
     assert_eq!(poll(second.as_mut()), Poll::Ready("b1 b2".to_owned()));
     queue.push(item("c1")).expect("room");
-    assert_eq!(poll(pin!(next(&queue))), Poll::Ready("c1".to_owned()), "half of two is one");
+    let mut third = pin!(next(&queue));
+    assert!(poll(third.as_mut()).is_pending(), "there were more of late than there are now");
+    queue.push(item("c2")).expect("room");
+    assert_eq!(poll(third.as_mut()), Poll::Ready("c1 c2".to_owned()));
+    queue.push(item("d1")).expect("room");
+    assert_eq!(poll(pin!(next(&queue))), Poll::Ready("d1".to_owned()), "that is forgotten, and half of three is one");
 }
 
 #[test]
