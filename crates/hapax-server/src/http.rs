@@ -82,7 +82,7 @@ pub struct App {
     pub under_way: under_way::UnderWay,
     /// A thread for the second half of a large batch, if there is a processor for it.
     pub beside: Option<Arc<Beside>>,
-    /// What keeps the processors awake for small requests, where that is worth it.
+    /// What keeps the threads awake, where that is worth it.
     pub awake: Option<Awake>,
     /// Places for bodies that are unpacked.
     pub unpacking: Semaphore,

@@ -79,9 +79,9 @@ async fn post(app: Arc<App>, mut call: Call) -> Result<Reply, Problem> {
     let caller = terms.caller.clone();
     let submission = Submission { stream, documents: unread, events: Arc::new(events), terms, single, event_bytes_max };
     let request = Request { now: call.now, spare, jitter: Jitter::NONE, caller, id, ask: Ask::Submit(submission) };
-    let small = app.awake.as_ref().filter(|_| single).map(Awake::begin);
+    let waits = app.awake.as_ref().map(Awake::begin);
     let answer = app.inbox.ask(request, held).await?;
-    drop(small);
+    drop(waits);
     if answer.replayed {
         app.metrics.replayed();
     }

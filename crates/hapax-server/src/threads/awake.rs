@@ -1,4 +1,4 @@
-//! Keeps the threads of a small machine awake while many small requests are answered.
+//! Keeps the threads of a small machine awake while several requests with events are answered.
 //!
 //! A thread that has nothing to do for a moment goes to sleep, and to wake it takes 30 to 50 µs on a virtual machine: as long as two
 //! single events take altogether. And one of them sleeps until something comes over a socket. If its processor has a client to run by then,
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, yield_now};
 
-/// So many small requests are worth it. Fewer leave a processor idle however quickly it wakes.
-const MANY: usize = 8;
+/// So many requests are worth it. Fewer leave a processor idle however quickly it wakes, and one that is alone would have to share its own.
+const MANY: usize = 4;
 /// On a machine with more processors one is more likely awake anyway, and to keep all of them so takes more power. Measured with two.
 const PROCESSORS_MAX: usize = 4;
 /// How often it is looked whether something came before it is quiet: a fifth of a millisecond where nobody else wants the processor, as
@@ -34,7 +34,7 @@ pub struct Awake {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Small requests that are not answered yet.
+    /// Requests with the writer, that are not answered yet.
     under_way: AtomicUsize,
     /// How many there ever were.
     begun: AtomicU64,
@@ -43,7 +43,7 @@ struct Shared {
     wakes: Notify,
 }
 
-/// One small request, until it is dropped.
+/// One request, until it is dropped.
 #[derive(Debug)]
 pub struct Mark<'a>(&'a Shared);
 
@@ -62,7 +62,7 @@ impl Awake {
         Some(Self { shared, _tasks: tasks })
     }
 
-    /// A small request is under way.
+    /// A request is with the writer.
     pub fn begin(&self) -> Mark<'_> {
         self.shared.begun.fetch_add(1, Ordering::Relaxed);
         let under_way = self.shared.under_way.fetch_add(1, Ordering::Relaxed) + 1;
