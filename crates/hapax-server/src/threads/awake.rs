@@ -21,9 +21,11 @@ use tokio::task::{JoinSet, yield_now};
 const MANY: usize = 4;
 /// On a machine with more processors one is more likely awake anyway, and to keep all of them so takes more power. Measured with two.
 const PROCESSORS_MAX: usize = 4;
-/// How often it is looked whether something came before it is quiet: a fifth of a millisecond where nobody else wants the processor, as
-/// long as a sync takes.
+/// How often it is looked whether something came before it is quiet: a fifth to half of a millisecond where nobody else wants the processor,
+/// as long as a sync takes.
 const QUIET_LOOKS: u32 = 128;
+/// So long the processor rests between two looks: one to three microseconds. It may share a core with another one that has something to do.
+const PAUSES: u32 = 64;
 
 /// Tasks that keep threads awake. They end when this is dropped.
 #[derive(Debug)]
@@ -88,6 +90,7 @@ impl Shared {
                 // The thread does all else that there is, and then looks what came.
                 yield_now().await;
                 std::thread::yield_now();
+                (0..PAUSES).for_each(|_| std::hint::spin_loop());
             }
             // Whoever comes from here on wakes it; who came just before is missed, and the next is not.
             let woken = self.wakes.notified();
