@@ -32,18 +32,19 @@ fn a_database_that_may_lose_what_it_confirmed_is_refused_unless_told_otherwise()
         let others = settings.iter().filter(|other| *other != setting).filter(|other| said.contains(*other)).count();
         assert_eq!(others, 0, "only {setting} is wrong: {said}");
         let server = Server::loud(Path::new(&url), "warn", &["--database-unsafe"]);
-        let warned = server.log().iter().any(|line| line.contains(setting));
-        assert!(warned, "it warns: {:?}", server.log());
         server.put("s", CONTRACT);
         let reply = server.post(EVENTS, &event(0, index as u64 + 1).to_string());
         assert_eq!(reply.status, 201, "{}", reply.text());
-        server.stop();
+        // Lines are gathered: all are there when it has ended.
+        let (_, log) = server.stop_with_log();
+        assert!(log.iter().any(|line| line.contains(setting)), "it warns: {log:?}");
     }
     cluster.stop_fast();
     cluster.start();
     let server = Server::loud(Path::new(&url), "warn", &[]);
     assert_eq!(server.get("/v1/streams/s/head").json()["offset"], 3);
-    assert!(server.log().iter().all(|line| !settings.iter().any(|it| line.contains(it))), "{:?}", server.log());
+    let (_, log) = server.stop_with_log();
+    assert!(log.iter().all(|line| !settings.iter().any(|it| line.contains(it))), "{log:?}");
 }
 
 #[test]
