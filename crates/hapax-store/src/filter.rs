@@ -41,6 +41,13 @@ impl Filter {
         }
     }
 
+    /// Looks at the lines of these, so that all of them are fetched together. Asking fetches as well, but so much is done for each that
+    /// a processor gets to a few at a time.
+    pub(crate) fn touch(&self, hashes: &[u64]) {
+        let seen = hashes.iter().fold(0, |seen, hash| seen ^ self.lines[self.line(self.mixed(*hash))].0[0]);
+        std::hint::black_box(seen);
+    }
+
     pub(crate) fn perhaps(&self, hash: u64) -> bool {
         let (line, mut bits) = self.spread(hash);
         let line = &self.lines[line].0;
@@ -55,9 +62,16 @@ impl Filter {
 
     /// The line of a key, and nine bits for each bit of it in that line.
     fn spread(&self, hash: u64) -> (usize, u64) {
-        let mixed = fold(hash ^ self.seed, 0x9e37_79b9_7f4a_7c15);
-        let line = (u128::from(mixed) * self.lines.len() as u128) >> 64;
-        (line as usize, fold(mixed, 0xd6e8_feb8_6659_fd93))
+        let mixed = self.mixed(hash);
+        (self.line(mixed), fold(mixed, 0xd6e8_feb8_6659_fd93))
+    }
+
+    fn mixed(&self, hash: u64) -> u64 {
+        fold(hash ^ self.seed, 0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn line(&self, mixed: u64) -> usize {
+        ((u128::from(mixed) * self.lines.len() as u128) >> 64) as usize
     }
 
     pub(crate) fn encode(&self, into: &mut Vec<u8>) {

@@ -14,6 +14,9 @@ use super::format::{BLOCK, Header, RECORDS_AT, check_block, checksum};
 use super::record::{Key, Place, RECORD, Raw, Stretch, Wanted, place_of};
 use crate::embedded::disk::{Disk, DiskFile};
 
+/// So many lines of a filter are fetched together: more than a processor fetches at a time, and few beside what its nearest cache holds.
+const TOGETHER: usize = 64;
+
 /// A run that is open.
 pub(super) struct Run<F> {
     file: F,
@@ -67,9 +70,14 @@ impl<F: DiskFile> Run<F> {
         // First the filter for all of them, so that its cache lines are fetched side by side; then the few blocks, each
         // of them once.
         let mut asked: Vec<(usize, usize)> = Vec::new();
-        for (position, hash) in hashes.iter().enumerate() {
-            if self.filter.perhaps(*hash) {
-                asked.push((0, position));
+        let mut position = 0;
+        for together in hashes.chunks(TOGETHER) {
+            self.filter.touch(together);
+            for hash in together {
+                if self.filter.perhaps(*hash) {
+                    asked.push((0, position));
+                }
+                position += 1;
             }
         }
         for (block, position) in &mut asked {
