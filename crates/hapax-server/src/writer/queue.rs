@@ -316,7 +316,7 @@ impl<A: PartialEq, T> State<A, T> {
         self.size >= AHEAD_MIN || self.waiting.len() >= self.ask / 2 || self.closed
     }
 
-    /// Those of the last turn have no answer yet, so they are others than those who wait.
+    /// Those of the last turn have no answer yet, or only just, so they are others than those who wait.
     fn see_who_asks(&mut self) {
         let forgotten = self.ask.div_ceil(FORGOTTEN);
         self.ask = (self.last + self.waiting.len()).max(self.ask - forgotten);
