@@ -10,6 +10,9 @@ pub(crate) const LINE: usize = 64;
 const BITS_A_KEY: u64 = 16;
 const BITS_SET: u32 = 7;
 
+/// So many lines are fetched together: more than a processor fetches at a time, and few beside what its nearest cache holds.
+pub(crate) const TOGETHER: usize = 64;
+
 /// One cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
@@ -41,8 +44,16 @@ impl Filter {
         }
     }
 
-    /// Looks at the lines of these, so that all of them are fetched together. Asking fetches as well, but so much is done for each that
-    /// a processor gets to a few at a time.
+    /// Adds these.
+    pub(crate) fn add_all(&mut self, hashes: &[u64]) {
+        for together in hashes.chunks(TOGETHER) {
+            self.touch(together);
+            together.iter().for_each(|hash| self.add(*hash));
+        }
+    }
+
+    /// Looks at the lines of these, so that all of them are fetched together. Asking and adding fetch as well, but so much is done for
+    /// each that a processor gets to a few at a time.
     pub(crate) fn touch(&self, hashes: &[u64]) {
         let seen = hashes.iter().fold(0, |seen, hash| seen ^ self.lines[self.line(self.mixed(*hash))].0[0]);
         std::hint::black_box(seen);

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::record::Key;
 use crate::embedded::log::{FrameNumber, LogId};
 use crate::filter::fold;
-pub(super) use crate::filter::{Filter, LINE};
+pub(super) use crate::filter::{Filter, LINE, TOGETHER};
 
 /// How the keys of one table are hashed.
 #[derive(Clone, Debug)]

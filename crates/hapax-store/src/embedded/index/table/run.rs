@@ -9,13 +9,10 @@
 use std::io;
 
 use super::TableError;
-use super::filter::Filter;
+use super::filter::{Filter, TOGETHER};
 use super::format::{BLOCK, Header, RECORDS_AT, check_block, checksum};
 use super::record::{Key, Place, RECORD, Raw, Stretch, Wanted, place_of};
 use crate::embedded::disk::{Disk, DiskFile};
-
-/// So many lines of a filter are fetched together: more than a processor fetches at a time, and few beside what its nearest cache holds.
-const TOGETHER: usize = 64;
 
 /// A run that is open.
 pub(super) struct Run<F> {

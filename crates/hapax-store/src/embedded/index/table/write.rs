@@ -3,7 +3,7 @@
 //! What holds: a run has its name only once all of it was written, and the run in memory is made of what was written.
 //! Nothing is synced unless asked for: what a power cut takes is found by its checksum.
 
-use super::filter::{Filter, Hashing};
+use super::filter::{Filter, Hashing, TOGETHER};
 use super::format::{BLOCK, DIR, Header, RECORDS, RECORDS_AT, Writing, checksum, temporary};
 use super::record::{Raw, key_of};
 use super::run::Run;
@@ -21,6 +21,8 @@ pub(super) struct Writer<'a, D: Disk> {
     temporary: String,
     firsts: Vec<Raw>,
     filter: Filter,
+    /// What is not in the filter yet.
+    hashes: Vec<u64>,
     /// Whole blocks, and the one that is being filled behind them.
     piece: Vec<u8>,
     written: u64,
@@ -52,6 +54,7 @@ impl<'a, D: Disk> Writer<'a, D> {
             temporary,
             firsts,
             filter,
+            hashes: Vec::with_capacity(TOGETHER),
             piece,
             written: 0,
             records: 0,
@@ -65,7 +68,10 @@ impl<'a, D: Disk> Writer<'a, D> {
             self.piece.extend_from_slice(&[0; RECORDS_AT]);
         }
         self.piece.extend_from_slice(raw);
-        self.filter.add(self.hashing.of(&key_of(raw)));
+        self.hashes.push(self.hashing.of(&key_of(raw)));
+        if self.hashes.len() == TOGETHER {
+            self.add_hashes();
+        }
         self.records += 1;
         if !self.records.is_multiple_of(RECORDS as u64) {
             return Ok(false);
@@ -76,6 +82,12 @@ impl<'a, D: Disk> Writer<'a, D> {
         }
         self.write()?;
         Ok(true)
+    }
+
+    /// To the filter, which in a large run is in no cache: its lines are fetched together.
+    fn add_hashes(&mut self) {
+        self.filter.add_all(&self.hashes);
+        self.hashes.clear();
     }
 
     /// Puts the checksum before the block that was filled.
@@ -102,6 +114,7 @@ impl<'a, D: Disk> Writer<'a, D> {
         if !self.records.is_multiple_of(RECORDS as u64) {
             self.seal();
         }
+        self.add_hashes();
         self.write()?;
         debug_assert_eq!(self.written, self.header.tail_at(), "the tail follows the last block");
         self.firsts.iter().for_each(|it| self.piece.extend_from_slice(it));
