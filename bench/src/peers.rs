@@ -64,7 +64,7 @@ pub(crate) struct Peers {
     /// Threads of the client, which share the connections
     #[arg(long, value_name = "N", default_value_t = 1)]
     client_threads: usize,
-    /// Install what is missing, with apt-get
+    /// Install what is missing, with apt-get and (NATS) pip
     #[arg(long)]
     install: bool,
     #[command(flatten)]

