@@ -138,7 +138,7 @@ impl<D: Disk> Table<D> {
     pub fn open(disk: D, name: &'static str, log: LogId, options: TableOptions) -> Result<Self, TableError> {
         let runs = open::runs(&disk, name, log)?;
         let flushed = runs.last().map_or(FrameNumber::ORIGIN, |it| it.header.to);
-        let active = Memory::new(flushed, options.memory_records_max, options.ordered);
+        let active = Memory::new(flushed, options.memory_records_max, options.ordered).touched();
         let state = RwLock::new(State { active, frozen: Vec::new(), spare: None, runs: Arc::new(runs) });
         let (hashing, work) = (Hashing::new(log, name), Mutex::default());
         Ok(Self { shared: Arc::new(Shared { disk, name, log, options, hashing, state, work }) })

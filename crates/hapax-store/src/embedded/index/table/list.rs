@@ -17,8 +17,9 @@ pub(super) struct Entry {
 /// There is none before.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Records of a piece: 160 KiB, which one who has to make it in a hurry does in a fraction of a millisecond.
-pub(super) const PIECE: usize = 4096;
+/// Records of a piece: 160 KiB, which one who has to make it in a hurry does in a fraction of a millisecond. In tests so few that tables
+/// have several.
+pub(super) const PIECE: usize = if cfg!(test) { 8 } else { 4096 };
 
 /// Room for some records, and their tags beside them.
 pub(super) struct Piece {

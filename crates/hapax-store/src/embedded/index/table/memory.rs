@@ -61,6 +61,12 @@ impl Memory {
         Self { from, to: from, newest, entries: List::default(), records, ordered }
     }
 
+    /// The same, with memory that is there already: else the first thousands of records would each meet a page that is not.
+    pub(super) fn touched(mut self) -> Self {
+        self.newest.clear();
+        self
+    }
+
     /// Is there less room than will be needed soon?
     pub(super) fn wants_room(&self) -> bool {
         let left = self.records.saturating_sub(self.entries.len());

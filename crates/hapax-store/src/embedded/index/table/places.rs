@@ -20,9 +20,8 @@ impl Places {
     /// For so many records. It grows if there are more.
     pub(super) fn for_records(records: usize) -> Self {
         let size = (records.max(LEAST) * 2).next_power_of_two();
-        // Written and not only asked for: the first thousands of ids would each meet a page that is not there yet.
-        let mut places = std::hint::black_box(vec![0; size]);
-        places.fill(0);
+        // Asked for and not written: whoever has time for that clears it, and a turn that has to make one in a hurry has none.
+        let places = std::hint::black_box(vec![0; size]);
         Self { places, number_bits: size.trailing_zeros(), held: 0 }
     }
 

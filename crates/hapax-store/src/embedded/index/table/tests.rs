@@ -44,6 +44,26 @@ fn what_was_inserted_is_found_newest_first_wherever_it_is() {
     assert_eq!(table.find(&key).unwrap().len(), 20);
 }
 
+/// As a server's upkeep does it: before each insert there is room, and an empty table to follow.
+#[test]
+fn room_that_is_made_ahead_is_enough() {
+    let table = Table::open(SimDisk::new(1), "ids", ID, small()).unwrap();
+    let mut keys: Vec<Key> = Vec::new();
+    for frame in 1..=200 {
+        while table.make_room() {}
+        let before = table.memory_bytes();
+        let key = Key([frame as u8; 20]);
+        table.insert(FrameNumber(frame), &[record(key, frame, 0)]);
+        keys.push(key);
+        assert_eq!(table.memory_bytes(), before, "an insert made room for itself");
+        if frame % 40 == 0 {
+            while table.upkeep().unwrap() {}
+        }
+        assert!(keys.iter().all(|it| table.find(it).unwrap().len() == 1));
+    }
+    assert_eq!(table.flushed(), FrameNumber(200));
+}
+
 #[test]
 fn a_key_with_more_places_than_a_block_is_found_with_all_of_them() {
     let table = Table::open(SimDisk::new(1), "ids", ID, small()).unwrap();

@@ -45,16 +45,19 @@ impl<D: Disk> Table<D> {
                 none_to_come && active.is_half_full(),
             )
         };
+        if !(wants_room || wants_spare) {
+            return false;
+        }
         // Made while nobody waits.
         let piece = wants_room.then(Piece::new);
-        let empty = wants_spare.then(|| self.empty(FrameNumber::ORIGIN));
+        let empty = wants_spare.then(|| self.empty(FrameNumber::ORIGIN).touched());
         let State { active, spare, .. } = &mut *self.state_mut();
         *spare = empty.or(spare.take());
         if let Some(piece) = piece {
             let next = spare.as_mut().filter(|_| !active.wants_room());
             next.unwrap_or(active).add_room(piece);
         }
-        wants_room || wants_spare
+        true
     }
 
     /// One without records, for the frames after this one.

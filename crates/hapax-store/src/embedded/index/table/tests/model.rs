@@ -38,6 +38,10 @@ fn what_fails_leaves_everything_as_it_was_and_can_be_tried_again() {
                             table.insert(frame, &model.frames[frame.0 as usize - 1]);
                             Ok(())
                         }
+                        Step::Room => {
+                            table.make_room();
+                            Ok(())
+                        }
                         Step::Upkeep => table.upkeep().map(drop),
                         Step::Flush | Step::Reopen => table.flush(),
                     };

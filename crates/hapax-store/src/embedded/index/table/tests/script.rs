@@ -32,6 +32,7 @@ impl Dice {
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Insert(Vec<(Key, u32)>),
+    Room,
     Upkeep,
     Flush,
     Reopen,
@@ -39,7 +40,8 @@ pub(super) enum Step {
 
 pub(super) fn script(seed: u64, steps: u64) -> Vec<Step> {
     let mut dice = Dice::new(seed);
-    let step = |_| match dice.below(12) {
+    let step = |_| match dice.below(15) {
+        12..=14 => Step::Room,
         0 => Step::Flush,
         1..=3 => Step::Upkeep,
         4 => Step::Reopen,
@@ -117,6 +119,7 @@ pub(super) fn play(
                 let frame = model.add(records);
                 table.insert(frame, &model.frames[frame.0 as usize - 1]);
             }
+            Step::Room => drop(table.make_room()),
             Step::Upkeep => drop(table.upkeep()?),
             Step::Flush => table.flush()?,
             Step::Reopen => {
