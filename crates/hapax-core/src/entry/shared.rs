@@ -1,4 +1,4 @@
-//! Entries side by side: those of one request are made together, kept together and let go together.
+//! Entries side by side: those of one request, or the originals that one turn has read, are made together, kept together and let go together.
 //!
 //! A request of a thousand events is one block of memory with one count of its users, instead of a thousand of each that one
 //! thread makes and another one frees.

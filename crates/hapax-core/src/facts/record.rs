@@ -77,7 +77,7 @@ impl Facts {
             epoch,
             seq: acceptance.seq,
             observed_at,
-            document: document.unwrap_or_default(),
+            document: document.expect("an event is entered once, with its document"),
             digest,
             marks: acceptance.marks,
             states: acceptance.states,

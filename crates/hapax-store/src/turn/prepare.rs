@@ -122,7 +122,8 @@ fn submit(
     let is_stale = submission.events.iter().any(|event| event.version != version.number);
     if is_stale || !submission.documents.is_empty() {
         let salt = store.salt(&submission.stream.tenant)?.unwrap_or_default();
-        let read = submission.events.iter().filter_map(|event| event.document.clone());
+        let whole = "events that an entry has taken over are not read again";
+        let read = submission.events.iter().map(|event| event.document.clone().expect(whole));
         let unread: Vec<_> = read.chain(submission.documents.drain(..)).collect();
         let event_bytes_max = submission.event_bytes_max;
         let lanes = submission.terms.lanes.clone();
