@@ -114,6 +114,8 @@ impl App {
         let (limits, hosts) = (config.limits.clone(), config.hosts.clone());
         let memory = Arc::new(Semaphore::new(limits.waiting_bytes_max.div_ceil(1024)));
         let followers = Arc::new(Semaphore::new(limits.followers_max));
+        // Where turns wait for a database, threads that are awake would only take its processors.
+        let awake = inbox.is_at_hand().then(threads::awake).flatten();
         let (running, stopping) = (running::Running::default(), watch::Sender::new(false));
         let (asking, router, rating) = (Semaphore::new(1), Router::new(), Rating::default());
         let (under_way, unpacking) = (under_way::UnderWay::default(), Semaphore::new(body::UNPACKED_AT_ONCE_MAX));
@@ -128,7 +130,7 @@ impl App {
             memory,
             under_way,
             beside: Beside::start().map(Arc::new),
-            awake: threads::awake(),
+            awake,
             unpacking,
             followers,
             asking,

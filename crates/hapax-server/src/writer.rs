@@ -43,6 +43,7 @@ const AHEAD_MIN: usize = 100;
 pub struct Inbox {
     door: Arc<Door>,
     turned: watch::Sender<u64>,
+    at_hand: bool,
 }
 
 #[derive(Debug)]
@@ -133,6 +134,11 @@ impl Inbox {
         self.door.0.is_open()
     }
 
+    /// Is the writer a task among those that read requests and write answers?
+    pub fn is_at_hand(&self) -> bool {
+        self.at_hand
+    }
+
     /// Changes after every turn, and whenever another server may have taken one.
     pub fn turns(&self) -> watch::Receiver<u64> {
         self.turned.subscribe()
@@ -209,12 +215,11 @@ pub fn start<S: Store + Send + 'static>(
     let first =
         stores.first_mut().ok_or_else(|| StoreError::Unreachable("there is no store to write to".to_owned()))?;
     first.tenant(&Arc::from(DEFAULT_TENANT), random())?;
-    let is_at_hand = first.is_at_hand();
+    let is_task = first.is_at_hand() && stores.len() == 1;
     let queue = Arc::new(Requests::new(limits.waiting_requests_max, limits.turn_events_max, stores.len()));
     let (turned, (ending, ended)) = (watch::Sender::new(0), watch::channel(false));
     // If a thread cannot be had, those that run already end with this.
-    let inbox = Inbox { door: Arc::new(Door(Arc::clone(&queue))), turned: turned.clone() };
-    let is_task = stores.len() == 1 && is_at_hand;
+    let inbox = Inbox { door: Arc::new(Door(Arc::clone(&queue))), turned: turned.clone(), at_hand: is_task };
     let mut writers = Vec::with_capacity(stores.len());
     for store in stores {
         let leaving = Leaving { queue: Arc::clone(&queue), ending: ending.clone() };

@@ -5,7 +5,8 @@
 //! it waits until that has had enough, and all that came waits with it, while the other processor has nothing to do.
 //!
 //! So there is a task for each thread that does nothing, again and again. A thread that has one does not sleep: it looks what came, and
-//! for what the others have not begun. Between two looks it lets go of its processor, so it has only what nobody else wants. The tasks
+//! for what the others have not begun. Between two looks it lets go of its processor, so whoever else wants that waits for a look at most;
+//! for the system it is busy all the same, and has its share. The tasks
 //! sleep as soon as there are few requests, or none has come for [a while](QUIET_LOOKS): then nobody waits for a processor, but for a
 //! disk or a client.
 //!
