@@ -148,8 +148,8 @@ impl<D: Disk> Embedded<D> {
         self.flow_beyond(0)
     }
 
-    /// The same, but for commits of at most so many entries, attempts and claims: they are written by who begins them, if none is under
-    /// way.
+    /// The same, but for commits of at most so many entries, attempts and claims that few requests wait for: they are written by who
+    /// begins them, if none is under way.
     #[must_use]
     pub fn flow_beyond(mut self, at_once_max: usize) -> Self {
         if let Way::Here(log) = std::mem::replace(&mut self.way, Way::Gone) {

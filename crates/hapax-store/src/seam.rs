@@ -147,6 +147,8 @@ pub struct Write {
     pub requests: Vec<(RequestKey, RequestRecord)>,
     /// Keys as they are now: made or revoked.
     pub keys: Vec<Key>,
+    /// How many requests wait for it. That may decide who writes it, and never what is written.
+    pub askers: usize,
 }
 
 /// What a turn led to in one stream.

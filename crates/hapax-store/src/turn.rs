@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Requests are decided in the order given, each seeing what those before it did. An answer exists only after the commit
-//! that it rests on; if the commit fails, there are no answers. If a fact changed between load and commit, the turn is
-//! taken again with new facts.
+//! that it rests on; if the commit fails, there are no answers. If others commit to the same ledger, and a fact changed between
+//! load and commit, the turn is taken again with new facts.
 //!
 //! Not here: threads, clocks, sockets. Time, randomness and the caller come in with the request.
 
@@ -82,7 +82,7 @@ pub fn decide(store: &mut impl Store, requests: &mut [Request]) -> Result<Decide
     drop(prepared);
     let mut working = Working::new(loaded, store.is_shared());
     let answers = requests.iter_mut().map(|request| working.answer(request)).collect();
-    Ok(Decided { answers, write: working.into_write() })
+    Ok(Decided { answers, write: Write { askers: requests.len(), ..working.into_write() } })
 }
 
 impl Decided {
@@ -91,7 +91,8 @@ impl Decided {
         &self.answers
     }
 
-    /// Begins to commit it. After [`StoreError::Conflict`] everything is to be decided anew.
+    /// Begins to commit it. After [`StoreError::Conflict`] everything is to be decided anew, and can be where the ledger
+    /// [is shared](Store::is_shared).
     pub fn begin(self, store: &mut impl Store) -> Result<(Vec<Answer>, Begun), StoreError> {
         self.hand_to(store, |store, write| store.begin(write))
     }

@@ -57,9 +57,9 @@ impl Serve {
     }
 }
 
-/// Commits of so many events are written by who judged them, and larger ones beside. Few events come from few senders, and have nobody to wait
-/// for but the disk; of many senders the others have something to do meanwhile.
-const AT_ONCE_MAX: usize = 4;
+/// Commits of so many events, if few requests wait for them, are written by who judged them, and larger ones beside: to encode these takes less
+/// than to wake a thread.
+const AT_ONCE_MAX: usize = 64;
 
 /// Runs a server on the ledger at this place until it is asked to stop.
 pub(crate) async fn run(

@@ -163,7 +163,18 @@ pub(super) fn write(write: &Write, out: &mut Vec<u8>) -> Vec<u64> {
 
 /// What belongs to no stream: tenants, handlers and what they did.
 fn write_registry<'w>(draft: &mut Draft<'w, '_>, write: &'w Write) {
-    let Write { rests_on: _, tenants, streams: _, handlers, states, handler_lanes, claims, requests: _, keys } = write;
+    let Write {
+        rests_on: _,
+        tenants,
+        streams: _,
+        handlers,
+        states,
+        handler_lanes,
+        claims,
+        requests: _,
+        keys,
+        askers: _,
+    } = write;
     draft.out.number(bits([
         (!tenants.is_empty(), TENANTS),
         (!handlers.is_empty(), HANDLERS),

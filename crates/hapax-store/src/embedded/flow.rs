@@ -5,8 +5,8 @@
 //! handed over. Whoever handed one over is told after its sync. At most one waits while another is written, and whoever hands over
 //! a third waits with it: more would not be quicker, and an answer would wait longer. After the first that fails none is written.
 //!
-//! A commit of a few events may be written [at once](Flow::write_at_once), by the one who judged it, if no other is under way: few have anything
-//! to do meanwhile, and to wake a thread, and to be woken by it, takes longer than to encode a few entries. So may a large one that
+//! A commit of a few events that a few wait for may be written [at once](Flow::write_at_once), by the one who judged it, if no other is under
+//! way: nobody has anything to do meanwhile, and to wake a thread, and to be woken by it, takes longer than to encode a few entries. So may a large one that
 //! [comes alone](super::Embedded::begin_alone).
 //!
 //! Not here: whether a commit may be made at all. What is handed over was checked, and is in the state already.
@@ -22,6 +22,10 @@ use super::log::{FrameNumber, Log};
 use super::reader::Shared;
 use crate::begun::Promise;
 use crate::seam::{StoreError, Write};
+
+/// A commit that more requests wait for is never written at once: those who have asked besides them have something to do meanwhile, and
+/// whoever waits for the disk does it for nobody.
+const ASKERS_MAX: usize = 4;
 
 /// A commit that is to be written.
 pub(super) struct Job {
@@ -54,11 +58,12 @@ impl<D: Disk> Flow<D> {
         Self { jobs: Some(jobs), thread: Some(thread), writing, shared, at_once_max }
     }
 
-    /// May a commit be written at once: is it small, and are all before the one of this frame durable?
+    /// May a commit be written at once: is it small, do few wait for it, and are all before the one of this frame durable?
     pub(super) fn is_at_once(&self, frame: FrameNumber, write: &Write) -> bool {
         let changes = write.streams.iter().map(|stream| &stream.changes);
         let events: usize = changes.map(|changes| changes.entries.len() + changes.attempts.len()).sum();
-        events + write.claims.len() <= self.at_once_max && self.is_next(frame)
+        let is_small = events + write.claims.len() <= self.at_once_max && write.askers <= ASKERS_MAX;
+        is_small && self.is_next(frame)
     }
 
     /// Are all commits before the one of this frame durable?

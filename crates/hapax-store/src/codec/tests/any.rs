@@ -208,6 +208,6 @@ pub(crate) fn write() -> impl Strategy<Value = Write> {
     let rest = (vec(request(), 0..3), vec(key(), 0..3));
     (tenants, vec(stream(), 0..3), registry, rest).prop_map(|(tenants, streams, registry, (requests, keys))| {
         let (handlers, states, handler_lanes, claims) = registry;
-        Write { rests_on: None, tenants, streams, handlers, states, handler_lanes, claims, requests, keys }
+        Write { rests_on: None, tenants, streams, handlers, states, handler_lanes, claims, requests, keys, askers: 0 }
     })
 }
