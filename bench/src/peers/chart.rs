@@ -17,14 +17,15 @@ const TOP: f64 = 124.0;
 const PLOT: f64 = 260.0;
 /// From one panel to the next: room for the names of the columns and a title.
 const PANEL: f64 = PLOT + 96.0;
-/// A legend with all peers must fit.
-const WIDTH_MIN: f64 = 860.0;
+/// For the line that says where it is from.
+const WIDTH_MIN: f64 = 700.0;
 
 /// Draws them.
 pub(super) fn draw(results: &Results) -> String {
     let (peers, columns, duplicates) = (results.peers(), results.columns(), results.duplicates());
     let group = peers.len() as f64 * BAR + BETWEEN_GROUPS;
-    let width = (LEFT + group * columns.len() as f64 + RIGHT).max(WIDTH_MIN);
+    let legend_width: f64 = peers.iter().map(|peer| place_of(*peer)).sum();
+    let width = (LEFT + legend_width.max(group * columns.len() as f64) + RIGHT).max(WIDTH_MIN);
     let height = TOP + PANEL * duplicates.len() as f64 - 20.0;
     let rates = results.runs.iter().map(|run| run.events_per_second);
     let scale = Scale::of(rates);
@@ -105,10 +106,14 @@ fn legend(svg: &mut String, peers: &[Peer]) {
     let mut x = LEFT;
     for peer in peers {
         _ = writeln!(svg, "<rect x=\"{x}\" y=\"60\" width=\"12\" height=\"12\" fill=\"{}\"/>", colour(*peer));
-        let label = label(*peer);
-        text(svg, (x + 17.0, 71.0), "start", "", &label);
-        x += 36.0 + 7.5 * label.len() as f64;
+        text(svg, (x + 17.0, 71.0), "start", "", &label(*peer));
+        x += place_of(*peer);
     }
+}
+
+/// How wide its place in the legend is.
+fn place_of(peer: Peer) -> f64 {
+    36.0 + 7.5 * label(peer).len() as f64
 }
 
 /// Whoever answers before anything is synced is not compared without a word.
@@ -154,6 +159,7 @@ fn colour(peer: Peer) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::results::Run;
     use crate::peers::results::tests::results;
 
     /// Every element that is opened is closed, in order, and every attribute has its quotes.
@@ -188,6 +194,20 @@ mod tests {
         for column in ["1 client, 1000 at once", "64 clients, 1000 at once"] {
             assert!(svg.contains(column));
         }
+    }
+
+    #[test]
+    fn the_legend_fits_whoever_is_measured_in_however_few_columns() {
+        let mut results = results();
+        let one = results.runs[0];
+        results.runs = Peer::ALL.map(|peer| Run { peer, ..one }).into();
+        let svg = draw(&results);
+        let number = |text: &str, name: &str| -> f64 {
+            let (_, rest) = text.split_once(&format!("{name}=\"")).expect("an attribute");
+            rest.split('"').next().and_then(|it| it.parse().ok()).expect("a number")
+        };
+        let last = svg.lines().find(|line| line.ends_with(">nats-synced</text>")).expect("the last of them");
+        assert!(number(last, "x") + 7.5 * "nats-synced".len() as f64 <= number(&svg, "width"), "{svg}");
     }
 
     #[test]
