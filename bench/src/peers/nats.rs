@@ -26,6 +26,8 @@ const WARM: &str = "warm";
 const READER: usize = usize::MAX;
 /// Longer than any run: a repeat that is not known any more would be taken for new.
 const WINDOW_NANOS: u64 = 3_600_000_000_000;
+/// More than all events of a run.
+const PENDING_MAX: u64 = 4 << 30;
 
 /// A new server on new files.
 pub(super) fn run(task: &Task<'_>, program: &Path, synced: bool) -> anyhow::Result<Measured> {
@@ -34,9 +36,11 @@ pub(super) fn run(task: &Task<'_>, program: &Path, synced: bool) -> anyhow::Resu
     let settings = folder.path().join("nats.conf");
     let sync = if synced { "sync_interval: always" } else { "" };
     let store = folder.path().join("store").display().to_string();
-    // It would ask us whether we are still there, and somebody would have to answer.
+    // It would ask us whether we are still there, and somebody would have to answer. And the check is sent everything as fast as it can be
+    // read from the disk: with no more than 64 MB on the way, as it comes, the connection would be cut.
     let text = format!(
-        "listen: \"127.0.0.1:{port}\"\nping_interval: \"30m\"\njetstream {{\n  store_dir: {store:?}\n  {sync}\n}}\n"
+        "listen: \"127.0.0.1:{port}\"\nping_interval: \"30m\"\nmax_pending: {PENDING_MAX}\n\
+         jetstream {{\n  store_dir: {store:?}\n  {sync}\n}}\n"
     );
     fs::write(&settings, text)?;
     let mut command = Command::new(program);
