@@ -137,6 +137,22 @@ fn a_small_commit_is_durable_when_it_is_begun_unless_another_is_under_way() {
     assert_eq!(open(&disk).reader().head(&stream).expect("a head").offset, 7);
 }
 
+/// Of many who ask at a time the others have something to do meanwhile. Whoever writes it meets its failure.
+#[test]
+fn a_small_commit_that_many_wait_for_is_written_beside() {
+    for (askers, is_at_once) in [(4, true), (5, false)] {
+        let disk = Gated::new();
+        let mut stage = Stage::on(open(&disk).flow_beyond(64), "preset = \"telemetry-tolerant\"");
+        let mut requests: Vec<_> = (1..=askers).map(|number| request(&mut stage, &[number])).collect();
+        disk.set(Gate::Broken);
+        let begun = begin(&mut stage.store, &mut requests);
+        assert_eq!(begun.is_err(), is_at_once, "{askers} requests");
+        if let Ok((_, begun)) = begun {
+            assert!(matches!(begun.wait(), Err(StoreError::Stopped(_))));
+        }
+    }
+}
+
 #[test]
 fn a_small_commit_that_fails_is_an_error_and_nothing_is_begun_after_it() {
     let disk = Gated::new();
